@@ -1,0 +1,49 @@
+//! Places buffers that live in time into arenas of bytes.
+//!
+//! Goes in: a [`Problem`] (buffers with extents, arenas, pairs). Comes out: a [`CheckedPlan`], an
+//! offset for every buffer that the independent [`check()`] has accepted, with a lower bound whose
+//! witness was verified. This crate knows no models, no files but its own, and no GPU.
+//!
+//! ```text
+//! Problem ──bounds──→ Bounds{witness} ──┐
+//!    └─────strategies──→ Plan ──check──→ CheckedPlan │ every Violation
+//! ```
+//!
+//! # Example
+//!
+//! Three tensors in a row; the first and the last never meet, so they share bytes.
+//!
+//! ```
+//! use bayplan_planner::{Buffer, Options, Problem, plan};
+//!
+//! let problem = Problem::single(vec![
+//!     Buffer::new("a", 0..2, 2560),
+//!     Buffer::new("b", 1..3, 2048),
+//!     Buffer::new("c", 2..4, 1536),
+//! ])?;
+//! let planned = plan(problem, &Options::default())?;
+//! assert_eq!(planned.height(), 4608); // a and b meet in step 1: no plan can be smaller
+//! assert!(planned.is_optimal());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod bounds;
+pub mod check;
+pub mod file;
+pub mod ids;
+pub mod lifetime;
+mod occupancy;
+pub mod picture;
+pub mod plan;
+pub mod problem;
+pub mod strategy;
+pub mod sweep;
+pub mod table;
+
+pub use bounds::{Bound, Bounds, Witness};
+pub use check::{CheckedPlan, Violation, check};
+pub use ids::{ArenaId, BufferId, Table};
+pub use lifetime::{Lifetime, Step};
+pub use plan::{Claim, Place, Plan};
+pub use problem::{Arena, Buffer, Pair, Problem, ProblemError, ProblemErrors, Proof, Rect};
+pub use strategy::{Options, Planned, PlannerFault, Strategy, Tried, plan};

@@ -1,0 +1,373 @@
+//! Who is there during these steps: an index over time, and the free offsets that follow from it.
+//!
+//! Goes in: a problem and, one by one, the buffers that are present. Comes out: the present
+//! rectangles that overlap a lifetime in time, in O(log n + found) and memory linear in the problem
+//! (no interference graph is held). Rectangles are sorted by start; blocks of them keep the largest
+//! end of those present, and a tree of maxima above the blocks lets a query skip the rest.
+
+use crate::ids::{ArenaId, BufferId, Id, Table};
+use crate::lifetime::Lifetime;
+use crate::plan::Place;
+use crate::problem::{Pair, Problem, Rect};
+use std::collections::BTreeMap;
+
+const BLOCK: usize = 32;
+
+/// One rectangle of the index.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) buffer: BufferId,
+    pub(crate) rect: Rect,
+}
+
+/// The rectangles of a problem, sorted by start, each present or not.
+pub(crate) struct TimeIndex {
+    entries: Vec<Entry>,
+    starts: Vec<u32>,
+    /// End of each present rectangle, 0 of an absent one.
+    ends: Vec<u32>,
+    /// Maxima of `ends` over blocks: a complete binary tree in an array, root at 1.
+    tree: Vec<u32>,
+    leaves: usize,
+    /// Positions in `entries` by buffer: `of[first[b]..first[b + 1]]`.
+    first: Vec<u32>,
+    of: Vec<u32>,
+}
+
+impl TimeIndex {
+    pub(crate) fn new(problem: &Problem, all_present: bool) -> Self {
+        let mut entries: Vec<Entry> = Vec::new();
+        for (buffer, b) in problem.buffers().iter() {
+            entries.extend(b.extent.iter().map(|&rect| Entry { buffer, rect }));
+        }
+        entries.sort_by_key(|e| (e.rect.steps.start, e.buffer));
+        let mut first = vec![0_u32; problem.buffers().len() + 1];
+        for entry in &entries {
+            first[entry.buffer.index() + 1] += 1;
+        }
+        for index in 1..first.len() {
+            first[index] += first[index - 1];
+        }
+        let mut next = first.clone();
+        let mut of = vec![0_u32; entries.len()];
+        for (position, entry) in entries.iter().enumerate() {
+            let slot = &mut next[entry.buffer.index()];
+            of[*slot as usize] = u32::try_from(position).expect("extents were counted");
+            *slot += 1;
+        }
+        let leaves = entries.len().div_ceil(BLOCK).next_power_of_two();
+        let mut index = Self {
+            starts: entries.iter().map(|e| e.rect.steps.start.0).collect(),
+            ends: vec![0; entries.len()],
+            tree: vec![0; 2 * leaves],
+            entries,
+            leaves,
+            first,
+            of,
+        };
+        if all_present {
+            index.fill();
+        }
+        index
+    }
+
+    fn fill(&mut self) {
+        for (end, entry) in self.ends.iter_mut().zip(&self.entries) {
+            *end = entry.rect.steps.end.0;
+        }
+        for (block, ends) in self.ends.chunks(BLOCK).enumerate() {
+            self.tree[self.leaves + block] = ends.iter().copied().max().unwrap_or(0);
+        }
+        for node in (1..self.leaves).rev() {
+            self.tree[node] = self.tree[2 * node].max(self.tree[2 * node + 1]);
+        }
+    }
+
+    /// Makes a buffer present or absent.
+    pub(crate) fn set_present(&mut self, buffer: BufferId, present: bool) {
+        let range = self.first[buffer.index()] as usize..self.first[buffer.index() + 1] as usize;
+        for slot in range {
+            let position = self.of[slot] as usize;
+            let end = self.entries[position].rect.steps.end.0;
+            self.ends[position] = if present { end } else { 0 };
+            let block = position / BLOCK;
+            let last = (BLOCK * (block + 1)).min(self.ends.len());
+            let most = self.ends[BLOCK * block..last].iter().copied().max();
+            let mut node = self.leaves + block;
+            self.tree[node] = most.unwrap_or(0);
+            while node > 1 {
+                node /= 2;
+                let most = self.tree[2 * node].max(self.tree[2 * node + 1]);
+                if self.tree[node] == most {
+                    break;
+                }
+                self.tree[node] = most;
+            }
+        }
+    }
+
+    /// Calls `found` for every present rectangle that shares a step with `steps`, in order of start.
+    pub(crate) fn overlapping(&self, steps: Lifetime, mut found: impl FnMut(&Entry)) {
+        let until = self.starts.partition_point(|&start| start < steps.end.0);
+        let after = steps.start.0;
+        let mut stack = [0_usize; 64];
+        let mut depth = 1;
+        stack[0] = 1;
+        while depth > 0 {
+            depth -= 1;
+            let node = stack[depth];
+            if self.tree[node] <= after {
+                continue;
+            }
+            if node < self.leaves {
+                stack[depth] = 2 * node + 1;
+                stack[depth + 1] = 2 * node;
+                depth += 2;
+                continue;
+            }
+            let from = (node - self.leaves) * BLOCK;
+            if from >= until {
+                return;
+            }
+            let to = (from + BLOCK).min(until);
+            for position in from..to {
+                if self.ends[position] > after {
+                    found(&self.entries[position]);
+                }
+            }
+        }
+    }
+}
+
+/// The pairs of a problem by buffer, for the inner loops.
+pub(crate) struct PairIndex<'a> {
+    pairs: BTreeMap<(BufferId, BufferId), &'a Pair>,
+}
+
+impl<'a> PairIndex<'a> {
+    pub(crate) fn new(problem: &'a Problem) -> Self {
+        let key = |p: &Pair| (p.lower.min(p.upper), p.lower.max(p.upper));
+        Self {
+            pairs: problem.pairs().iter().map(|p| (key(p), p)).collect(),
+        }
+    }
+
+    pub(crate) fn get(&self, a: BufferId, b: BufferId) -> Option<&'a Pair> {
+        if self.pairs.is_empty() {
+            return None;
+        }
+        self.pairs.get(&(a.min(b), a.max(b))).copied()
+    }
+}
+
+/// How a free range of offsets is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// The lowest feasible offset.
+    First,
+    /// The lowest feasible offset of the narrowest closed gap; above everything if there is none.
+    Best,
+}
+
+/// Buffers placed so far, and where another one may go.
+pub(crate) struct Occupancy<'a> {
+    problem: &'a Problem,
+    pairs: PairIndex<'a>,
+    time: TimeIndex,
+    places: Table<BufferId, Option<Place>>,
+    /// Ranges of offsets that are taken: `from..to`, kept to spare an allocation a query.
+    blocked: Vec<(u64, u64)>,
+}
+
+impl<'a> Occupancy<'a> {
+    /// Nothing is placed.
+    pub(crate) fn new(problem: &'a Problem) -> Self {
+        Self {
+            problem,
+            pairs: PairIndex::new(problem),
+            time: TimeIndex::new(problem, false),
+            places: Table::filled(None, problem.buffers().len()),
+            blocked: Vec::new(),
+        }
+    }
+
+    /// All buffers with a fixed offset are placed.
+    pub(crate) fn with_fixed(problem: &'a Problem) -> Self {
+        let mut occupancy = Self::new(problem);
+        for (id, buffer) in problem.buffers().iter() {
+            if let Some(offset) = buffer.fixed_offset {
+                let arena = buffer.arenas[0];
+                occupancy.put(id, Place { arena, offset });
+            }
+        }
+        occupancy
+    }
+
+    pub(crate) fn place(&self, buffer: BufferId) -> Option<Place> {
+        self.places[buffer]
+    }
+
+    pub(crate) fn put(&mut self, buffer: BufferId, place: Place) {
+        self.places[buffer] = Some(place);
+        self.time.set_present(buffer, true);
+    }
+
+    /// A feasible offset for `buffer` in `arena`, not under `from`.
+    pub(crate) fn find(&mut self, buffer: BufferId, arena: ArenaId, from: u64, fit: Fit) -> u64 {
+        let alignment = self.problem.alignment(buffer, arena);
+        self.collect_blocked(buffer, arena);
+        self.blocked.sort_unstable();
+        let mut cursor = from.next_multiple_of(alignment);
+        let mut best: Option<(u64, u64)> = None;
+        for &(blocked_from, blocked_to) in &self.blocked {
+            if cursor < blocked_from {
+                if fit == Fit::First {
+                    return cursor;
+                }
+                let slack = blocked_from - 1 - cursor;
+                if best.is_none_or(|(least, _)| slack < least) {
+                    best = Some((slack, cursor));
+                }
+            }
+            if blocked_to > cursor {
+                cursor = blocked_to.next_multiple_of(alignment);
+            }
+        }
+        best.map_or(cursor, |(_, offset)| offset)
+    }
+
+    /// The offsets that placed buffers forbid. A placed rectangle `oa + a.lo..oa + a.hi` and a
+    /// rectangle `b` at offset x share a byte iff `oa + a.lo - b.hi < x < oa + a.hi - b.lo`.
+    fn collect_blocked(&mut self, buffer: BufferId, arena: ArenaId) {
+        let Self {
+            problem,
+            pairs,
+            time,
+            places,
+            blocked,
+        } = self;
+        blocked.clear();
+        for rect in &problem.buffers()[buffer].extent {
+            time.overlapping(rect.steps, |other| {
+                let place = places[other.buffer].expect("present buffers are placed");
+                let top = place.offset + other.rect.hi;
+                if place.arena != arena || top <= rect.lo || other.buffer == buffer {
+                    return;
+                }
+                let below = (place.offset + other.rect.lo).checked_sub(rect.hi);
+                let mut range = (below.map_or(0, |lowest| lowest + 1), top - rect.lo);
+                if let Some(pair) = pairs.get(buffer, other.buffer) {
+                    relax(&mut range, pair, buffer, place.offset);
+                }
+                if range.0 < range.1 {
+                    blocked.push(range);
+                }
+            });
+        }
+    }
+}
+
+/// Cuts from a forbidden range what a pair allows.
+fn relax(range: &mut (u64, u64), pair: &Pair, buffer: BufferId, other_offset: u64) {
+    if pair.upper == buffer {
+        range.1 = range.1.min(other_offset.saturating_add(pair.distance));
+    } else if let Some(highest) = other_offset.checked_sub(pair.distance) {
+        range.0 = range.0.max(highest + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::{Arena, Buffer, Proof};
+
+    fn buffer(index: usize) -> BufferId {
+        BufferId::from_index(index)
+    }
+
+    const ARENA: fn() -> ArenaId = || ArenaId::from_index(0);
+
+    #[test]
+    fn the_index_finds_exactly_the_present_overlaps() {
+        let buffers = (0..200_u32).map(|i| Buffer::new(format!("b{i}"), i..i + 1 + i % 7, 1));
+        let problem = Problem::single(buffers.collect()).unwrap();
+        let mut time = TimeIndex::new(&problem, true);
+        for absent in (0..200).step_by(3) {
+            time.set_present(buffer(absent), false);
+        }
+        for start in 0..210 {
+            let steps = Lifetime::new(start, start + 4);
+            let mut found = Vec::new();
+            time.overlapping(steps, |e| found.push(e.buffer.index()));
+            let live = |&i: &usize| problem.buffers()[buffer(i)].lifetime().overlaps(steps);
+            let expected: Vec<usize> = (0..200).filter(|i| i % 3 != 0).filter(live).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn first_fit_takes_the_leading_gap_and_best_fit_the_narrowest() {
+        let problem = Problem::single(vec![
+            Buffer::new("low", 0..4, 10),
+            Buffer::new("high", 0..4, 10),
+            Buffer::new("x", 0..4, 4),
+        ]);
+        let problem = problem.unwrap();
+        let mut occupancy = Occupancy::new(&problem);
+        let at = |offset| Place {
+            arena: ARENA(),
+            offset,
+        };
+        occupancy.put(buffer(0), at(8));
+        occupancy.put(buffer(1), at(23));
+        // Gaps 0..8 and 18..23: the first holds x at 0, the narrowest at 18.
+        assert_eq!(occupancy.find(buffer(2), ARENA(), 0, Fit::First), 0);
+        assert_eq!(occupancy.find(buffer(2), ARENA(), 0, Fit::Best), 18);
+        assert_eq!(occupancy.find(buffer(2), ARENA(), 20, Fit::First), 33);
+    }
+
+    #[test]
+    fn a_pair_allows_the_stated_distance() {
+        let buffers = vec![Buffer::new("in", 0..2, 100), Buffer::new("out", 1..3, 100)];
+        let proof = Proof::DiagonalOverlap { op: "conv".into() };
+        let pair = Pair {
+            lower: buffer(1),
+            upper: buffer(0),
+            distance: 30,
+            proof,
+        };
+        let arenas = vec![Arena::new("arena")];
+        let problem = Problem::new(arenas.into(), buffers.into(), vec![pair]).unwrap();
+        let mut occupancy = Occupancy::new(&problem);
+        occupancy.put(
+            buffer(0),
+            Place {
+                arena: ARENA(),
+                offset: 64,
+            },
+        );
+        // `out` may start at 0..=34 (30 under `in`), or from 164 on.
+        assert_eq!(occupancy.find(buffer(1), ARENA(), 0, Fit::First), 0);
+        assert_eq!(occupancy.find(buffer(1), ARENA(), 34, Fit::First), 34);
+        assert_eq!(occupancy.find(buffer(1), ARENA(), 35, Fit::First), 164);
+    }
+
+    #[test]
+    fn holes_in_an_extent_are_free() {
+        let ring = vec![Rect::new(0..4, 0..10), Rect::new(0..4, 20..30)];
+        let problem = Problem::single(vec![
+            Buffer::with_extent("ring", ring),
+            Buffer::new("x", 1..2, 10),
+        ]);
+        let problem = problem.unwrap();
+        let mut occupancy = Occupancy::new(&problem);
+        occupancy.put(
+            buffer(0),
+            Place {
+                arena: ARENA(),
+                offset: 0,
+            },
+        );
+        assert_eq!(occupancy.find(buffer(1), ARENA(), 0, Fit::First), 10);
+    }
+}

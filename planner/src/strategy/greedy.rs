@@ -1,0 +1,157 @@
+//! One-pass greedies: a total order of the buffers, then first fit or best fit for each in turn.
+//!
+//! Fixed buffers are placed before all others. A buffer with several arenas goes into the first
+//! that it fits into, or the last one if it fits nowhere (the checker then says so).
+
+use super::Strategy;
+use crate::ids::{ArenaId, BufferId, Table};
+use crate::lifetime::{Lifetime, Step};
+use crate::occupancy::{Fit, Occupancy, TimeIndex};
+use crate::plan::Place;
+use crate::problem::{Buffer, Problem};
+use crate::sweep::Profile;
+use std::cmp::Reverse;
+
+/// Places every buffer of `problem` in the order and with the fit of `strategy`.
+pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Place> {
+    let (order, fit) = order(problem, strategy);
+    let mut occupancy = Occupancy::with_fixed(problem);
+    for buffer in order {
+        if occupancy.place(buffer).is_none() {
+            let place = first_arena_that_fits(problem, &mut occupancy, buffer, fit);
+            occupancy.put(buffer, place);
+        }
+    }
+    let places = problem.buffers().ids().map(|id| occupancy.place(id));
+    places
+        .map(|place| place.expect("orders name every buffer"))
+        .collect()
+}
+
+fn first_arena_that_fits(
+    problem: &Problem,
+    occupancy: &mut Occupancy<'_>,
+    id: BufferId,
+    fit: Fit,
+) -> Place {
+    let buffer = &problem.buffers()[id];
+    let mut last = None;
+    for &arena in &buffer.arenas {
+        let offset = occupancy.find(id, arena, 0, fit);
+        let place = Place { arena, offset };
+        if may_hold(problem, arena, buffer.size(), offset) {
+            return place;
+        }
+        last = Some(place);
+    }
+    last.expect("every buffer has an arena")
+}
+
+/// Whether `size` bytes at `offset` are within the arena's limits.
+pub(super) fn may_hold(problem: &Problem, arena: ArenaId, size: u64, offset: u64) -> bool {
+    let arena = &problem.arenas()[arena];
+    let end = u128::from(offset) + u128::from(size);
+    arena
+        .capacity
+        .is_none_or(|capacity| end <= u128::from(capacity))
+        && arena.largest_object.is_none_or(|limit| size <= limit)
+}
+
+fn order(problem: &Problem, strategy: Strategy) -> (Vec<BufferId>, Fit) {
+    let buffers = problem.buffers();
+    let size = |id: &BufferId| Reverse(buffers[*id].size());
+    let start = |id: &BufferId| buffers[*id].lifetime().start;
+    let width = |id: &BufferId| Reverse(buffers[*id].lifetime().steps());
+    let mut ids: Vec<BufferId> = buffers.ids().collect();
+    let fit = match strategy {
+        Strategy::SizeFirstFit => {
+            ids.sort_by_cached_key(|id| (size(id), start(id), *id));
+            Fit::First
+        }
+        Strategy::SizeBestFit => {
+            ids.sort_by_cached_key(|id| (size(id), start(id), *id));
+            Fit::Best
+        }
+        Strategy::WholeLifeBestFit => {
+            let whole = Lifetime::new(0, problem.horizon().0);
+            ids.sort_by_cached_key(|id| {
+                (buffers[*id].lifetime() != whole, size(id), start(id), *id)
+            });
+            Fit::Best
+        }
+        Strategy::SizeLifeFirstFit => {
+            ids.sort_by_cached_key(|id| (size(id), width(id), *id));
+            Fit::First
+        }
+        Strategy::LifeBestFit => {
+            ids.sort_by_cached_key(|id| (width(id), size(id), *id));
+            Fit::Best
+        }
+        Strategy::AreaFirstFit => {
+            ids.sort_by_cached_key(|id| (Reverse(area(&buffers[*id])), *id));
+            Fit::First
+        }
+        Strategy::StartBestFit => {
+            ids.sort_by_cached_key(|id| (start(id), size(id), *id));
+            Fit::Best
+        }
+        Strategy::StartFirstFit => {
+            ids.sort_by_cached_key(|id| (start(id), size(id), *id));
+            Fit::First
+        }
+        Strategy::BreadthBestFit => {
+            ids = by_breadth(problem);
+            Fit::Best
+        }
+        Strategy::MinOffsetTaw | Strategy::MinOffsetTwa | Strategy::MinOffsetWat => {
+            unreachable!("min-offset chooses its order as it goes")
+        }
+    };
+    (ids, fit)
+}
+
+/// Bytes × steps in use.
+pub(super) fn area(buffer: &Buffer) -> u128 {
+    let rects = buffer.extent.iter();
+    rects
+        .map(|r| u128::from(r.bytes()) * u128::from(r.steps.steps()))
+        .sum()
+}
+
+/// Load over time of all buffers together.
+pub(super) fn load(problem: &Problem) -> Profile {
+    let rects = problem.buffers().values().flat_map(|b| &b.extent);
+    Profile::new(rects.map(|r| (r.steps, r.bytes())))
+}
+
+/// Steps by load descending (ties: earlier first); at each, what lives there and is not yet in the
+/// order, by size descending. Buffers without bytes come last.
+fn by_breadth(problem: &Problem) -> Vec<BufferId> {
+    let mut steps = load(problem).points().to_vec();
+    steps.sort_by_key(|&(step, load)| (Reverse(load), step));
+    let mut left = TimeIndex::new(problem, true);
+    let mut order = Vec::with_capacity(problem.buffers().len());
+    let mut group: Vec<BufferId> = Vec::new();
+    for (step, _) in steps {
+        group.clear();
+        left.overlapping(
+            Lifetime {
+                start: step,
+                end: Step(step.0.saturating_add(1)),
+            },
+            |e| group.push(e.buffer),
+        );
+        group.sort_by_key(|&id| (Reverse(problem.buffers()[id].size()), id));
+        group.dedup();
+        for &id in &group {
+            left.set_present(id, false);
+        }
+        order.append(&mut group);
+    }
+    let empty = problem
+        .buffers()
+        .iter()
+        .filter(|(_, b)| b.extent.is_empty());
+    order.extend(empty.map(|(id, _)| id));
+    order
+}

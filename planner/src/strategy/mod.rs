@@ -1,0 +1,327 @@
+//! The front door: problem in, checked plan out.
+//!
+//! [`plan()`] computes the bounds, runs the strategies in a fixed order until one meets the bound,
+//! keeps the lowest plan (the earliest on ties) and passes it through [`crate::check()`]. The result
+//! does not depend on the number of threads.
+
+mod greedy;
+mod min_offset;
+
+use crate::bounds::{Bound, Bounds};
+use crate::check::{self, CheckedPlan, Refused, Violation};
+use crate::ids::{ArenaId, Id, Table};
+use crate::plan::{Claim, Place, Plan};
+use crate::problem::Problem;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A way to place buffers. Every order ends in the buffer's id, so each strategy is a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Size descending, start ascending; lowest gap. (Pisarchyk & Lee's order, arXiv 2001.03288.)
+    SizeFirstFit,
+    /// Lowest feasible offset next; ties by total of the fullest step, width, area, all descending.
+    MinOffsetTwa,
+    /// Lowest feasible offset next; ties by total, area, width.
+    MinOffsetTaw,
+    /// Lowest feasible offset next; ties by width, area, total.
+    MinOffsetWat,
+    /// Size descending, start ascending; narrowest gap (arXiv 2001.03288, Greedy by Size).
+    SizeBestFit,
+    /// Steps by load descending; within one, size descending; narrowest gap (arXiv 2001.03288,
+    /// Greedy by Breadth).
+    BreadthBestFit,
+    /// Size descending, then width descending; lowest gap.
+    SizeLifeFirstFit,
+    /// Width descending, then size descending; narrowest gap (XLA's temporal order).
+    LifeBestFit,
+    /// Width × size descending; lowest gap.
+    AreaFirstFit,
+    /// Start ascending, then size descending; narrowest gap.
+    StartBestFit,
+    /// Start ascending, then size descending; lowest gap: what an allocator at run time would do.
+    StartFirstFit,
+    /// Buffers that live through everything first, then size descending, start ascending;
+    /// narrowest gap (the order of a well-known mobile runtime).
+    WholeLifeBestFit,
+}
+
+impl Strategy {
+    /// All strategies, in the order in which they are run.
+    pub const ALL: [Self; 12] = [
+        Self::SizeFirstFit,
+        Self::MinOffsetTwa,
+        Self::BreadthBestFit,
+        Self::MinOffsetTaw,
+        Self::SizeBestFit,
+        Self::MinOffsetWat,
+        Self::SizeLifeFirstFit,
+        Self::StartBestFit,
+        Self::AreaFirstFit,
+        Self::LifeBestFit,
+        Self::WholeLifeBestFit,
+        Self::StartFirstFit,
+    ];
+
+    /// The name in flags, files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SizeFirstFit => "size-first-fit",
+            Self::SizeBestFit => "size-best-fit",
+            Self::SizeLifeFirstFit => "size-life-first-fit",
+            Self::BreadthBestFit => "breadth-best-fit",
+            Self::LifeBestFit => "life-best-fit",
+            Self::AreaFirstFit => "area-first-fit",
+            Self::StartBestFit => "start-best-fit",
+            Self::StartFirstFit => "start-first-fit",
+            Self::WholeLifeBestFit => "whole-life-best-fit",
+            Self::MinOffsetWat => "min-offset-wat",
+            Self::MinOffsetTaw => "min-offset-taw",
+            Self::MinOffsetTwa => "min-offset-twa",
+        }
+    }
+
+    /// The strategy with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name() == name)
+    }
+
+    fn places(self, problem: &Problem) -> Table<crate::ids::BufferId, Place> {
+        match self {
+            Self::MinOffsetWat | Self::MinOffsetTaw | Self::MinOffsetTwa => {
+                min_offset::place(problem, self)
+            }
+            _ => greedy::place(problem, self),
+        }
+    }
+
+    /// Runs it alone: a plan with true heights and no claim, not yet checked.
+    pub fn run(self, problem: &Problem) -> Plan {
+        let places = self.places(problem);
+        let mut heights = Table::filled(0_u64, problem.arenas().len());
+        for (id, buffer) in problem
+            .buffers()
+            .iter()
+            .filter(|(_, b)| !b.extent.is_empty())
+        {
+            let height: &mut u64 = &mut heights[places[id].arena];
+            *height = (*height).max(places[id].offset + buffer.size());
+        }
+        Plan {
+            strategy: self.name().into(),
+            claims: Table::filled(Claim::Stopped, heights.len()),
+            heights,
+            places,
+        }
+    }
+}
+
+/// What one strategy reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tried {
+    /// Which.
+    pub strategy: Strategy,
+    /// Height of every arena.
+    pub heights: Table<ArenaId, u64>,
+}
+
+/// Called after each strategy with its result and the number still to come.
+pub type Observer<'a> = dyn Fn(&Tried, usize) + Sync + 'a;
+
+/// How to plan.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// Strategies to run, in this order. Empty is an error.
+    pub strategies: Vec<Strategy>,
+    /// Whether to stop once a plan meets the bound (the remaining strategies cannot do better).
+    pub stop_at_bound: bool,
+    /// For progress bars.
+    pub observer: Option<&'a Observer<'a>>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            strategies: Strategy::ALL.to_vec(),
+            stop_at_bound: true,
+            observer: None,
+        }
+    }
+}
+
+/// A checked plan, the bounds, and what else was tried.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The best plan.
+    pub checked: CheckedPlan,
+    /// Lower bounds.
+    pub bounds: Bounds,
+    /// Every strategy that ran, in order.
+    pub tried: Vec<Tried>,
+}
+
+impl Planned {
+    /// Height of the first arena.
+    pub fn height(&self) -> u64 {
+        self.checked.plan().heights[ArenaId::from_index(0)]
+    }
+
+    /// Whether every arena is proved to be as low as possible.
+    pub fn is_optimal(&self) -> bool {
+        self.checked
+            .plan()
+            .claims
+            .values()
+            .all(|c| matches!(c, Claim::Optimal(_)))
+    }
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlannerFault {
+    /// No strategies to run.
+    #[error("no strategy to run")]
+    NoStrategy,
+    /// The best plan found exceeds an arena's limits. Whether another would fit is not said, unless
+    /// `bound` exceeds the capacity as well.
+    #[error("arena `{arena}` needs {height} bytes in the best plan found and has {capacity}; no plan is under {}", bound.bytes)]
+    DoesNotFit {
+        /// The arena.
+        arena: String,
+        /// What the best plan needs.
+        height: u64,
+        /// What there is.
+        capacity: u64,
+        /// What every plan needs.
+        bound: Bound,
+    },
+    /// A buffer is larger than any of its arenas accepts.
+    #[error("{0}")]
+    TooLarge(Violation),
+    /// A plan of ours failed our own check: a defect of this library.
+    #[error("a plan made by `{}` failed the check", .0.plan.strategy)]
+    Defect(Box<Refused>),
+}
+
+/// Strategies that run side by side; a constant, so that results do not depend on the machine.
+const BATCH: usize = 2;
+
+/// Plans `problem`: bounds, strategies, check.
+pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
+    let bounds = Bounds::new(&problem);
+    let (best, tried) =
+        run_strategies(&problem, &bounds, options).ok_or(PlannerFault::NoStrategy)?;
+    let checked = check::check(problem, claimed(best, &bounds))
+        .map_err(|refused| explain(*refused, &bounds))?;
+    Ok(Planned {
+        checked,
+        bounds,
+        tried,
+    })
+}
+
+fn run_strategies(
+    problem: &Problem,
+    bounds: &Bounds,
+    options: &Options<'_>,
+) -> Option<(Plan, Vec<Tried>)> {
+    let mut best: Option<(Cost, Plan)> = None;
+    let mut tried = Vec::new();
+    for (batch, strategies) in options.strategies.chunks(BATCH).enumerate() {
+        let left = options.strategies.len() - batch * BATCH - strategies.len();
+        let run = |(index, &strategy): (usize, &Strategy)| {
+            let plan = strategy.run(problem);
+            let heights = plan.heights.clone();
+            let tried = Tried { strategy, heights };
+            if let Some(observer) = options.observer {
+                observer(&tried, left + strategies.len() - 1 - index);
+            }
+            (plan, tried)
+        };
+        let plans: Vec<(Plan, Tried)> = strategies.par_iter().enumerate().map(run).collect();
+        for (plan, row) in plans {
+            let cost = Cost::of(problem, &plan);
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, plan));
+            }
+            tried.push(row);
+        }
+        if options.stop_at_bound && best.as_ref().is_some_and(|(_, plan)| meets(plan, bounds)) {
+            break;
+        }
+    }
+    best.map(|(_, plan)| (plan, tried))
+}
+
+/// What makes a plan worse: bytes over capacity first, then the sum of the heights.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    excess: u128,
+    total: u128,
+}
+
+impl Cost {
+    fn of(problem: &Problem, plan: &Plan) -> Self {
+        let excess = problem.arenas().iter().map(|(id, arena)| {
+            let capacity = arena.capacity.unwrap_or(u64::MAX);
+            u128::from(plan.heights[id].saturating_sub(capacity))
+        });
+        Self {
+            excess: excess.sum(),
+            total: plan
+                .heights
+                .values()
+                .map(|&height| u128::from(height))
+                .sum(),
+        }
+    }
+}
+
+fn meets(plan: &Plan, bounds: &Bounds) -> bool {
+    plan.heights
+        .iter()
+        .all(|(arena, &height)| height == bounds.arenas[arena].bytes)
+}
+
+fn claimed(mut plan: Plan, bounds: &Bounds) -> Plan {
+    for (arena, &height) in plan.heights.iter() {
+        let bound = bounds.arenas[arena];
+        let optimal = height == bound.bytes;
+        plan.claims[arena] = if optimal {
+            Claim::Optimal(bound.witness)
+        } else {
+            Claim::Within(bound)
+        };
+    }
+    plan
+}
+
+/// A refusal is our fault unless limits that the caller set are the only thing that is broken.
+fn explain(refused: Refused, bounds: &Bounds) -> PlannerFault {
+    let limits = |v: &Violation| {
+        matches!(
+            v,
+            Violation::OverCapacity { .. } | Violation::TooLarge { .. }
+        )
+    };
+    if !refused.violations.iter().all(limits) {
+        return PlannerFault::Defect(Box::new(refused));
+    }
+    for (id, arena) in refused.problem.arenas().iter() {
+        let height = refused.plan.heights[id];
+        if let Some(capacity) = arena.capacity.filter(|&capacity| height > capacity) {
+            let (arena, bound) = (arena.name.clone(), bounds.arenas[id]);
+            return PlannerFault::DoesNotFit {
+                arena,
+                height,
+                capacity,
+                bound,
+            };
+        }
+    }
+    let first = refused.violations.into_iter().next();
+    PlannerFault::TooLarge(first.expect("a refusal has a violation"))
+}
