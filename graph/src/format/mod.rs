@@ -1,0 +1,5 @@
+//! Readers of model files. Each fills a [`crate::GraphBuilder`]; the graph knows no format.
+
+pub mod file;
+mod inline;
+pub mod own;

@@ -1,0 +1,135 @@
+//! From storage to a problem, and from a plan back to places of tensors.
+//!
+//! Goes in: classes and scratch. Comes out: a [`Problem`] with one buffer for each class that needs
+//! bytes of ours and one for each scratch block; temporaries in arena `arena`, states in
+//! `persistent` (M022, T022). With a plan of it, [`Locations`]: where each tensor and scratch block
+//! is. After that, buffers are no longer asked about.
+
+use crate::ir::{Graph, NodeId, Role, TensorId};
+use crate::lifetimes::Lifetimes;
+use crate::schedule::Schedule;
+use crate::storage::{ClassId, Storage};
+use bayplan_planner::ids::Id;
+use bayplan_planner::{
+    Arena, ArenaId, Buffer, BufferId, Place, Plan, Problem, ProblemErrors, Table,
+};
+use serde::{Deserialize, Serialize};
+
+/// Where something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spot {
+    /// Bytes of an arena.
+    At(Place),
+    /// Not in an arena: a weight, or the caller's memory.
+    Outside,
+    /// Never used.
+    Nowhere,
+}
+
+/// Where every tensor and every scratch block is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locations {
+    /// By tensor.
+    pub tensors: Table<TensorId, Spot>,
+    /// By node, a place for each of its scratch blocks.
+    pub scratch: Table<NodeId, Vec<Place>>,
+}
+
+/// Which buffer holds what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Buffer by class; nothing for classes outside.
+    pub classes: Table<ClassId, Option<BufferId>>,
+    /// Buffers by node, one for each scratch block.
+    pub scratch: Table<NodeId, Vec<BufferId>>,
+}
+
+/// The arena of temporaries.
+pub fn temporary() -> ArenaId {
+    ArenaId::from_index(0)
+}
+
+/// The arena of states, kept from run to run.
+pub fn persistent() -> ArenaId {
+    ArenaId::from_index(1)
+}
+
+/// The problem that storage poses, with starts at multiples of `alignment`.
+pub fn problem(
+    graph: &Graph,
+    schedule: &Schedule,
+    lifetimes: &Lifetimes,
+    storage: &Storage,
+    alignment: u64,
+) -> Result<(Problem, Placement), ProblemErrors> {
+    let mut buffers: Table<BufferId, Buffer> = Table::new();
+    let mut placement = Placement {
+        classes: Table::new(),
+        scratch: Table::new(),
+    };
+    for (id, class) in storage.classes().iter() {
+        let buffer = (!class.outside).then(|| class_buffer(graph, lifetimes, storage, id));
+        let buffer = buffer.map(|buffer| buffers.push(buffer.aligned(alignment)));
+        placement.classes.push(buffer);
+    }
+    for (id, node) in graph.nodes().iter() {
+        let step = schedule.step(id).0;
+        let blocks = node.scratch.iter().enumerate().map(|(index, &bytes)| {
+            let part = if node.scratch.len() > 1 {
+                format!("#{index}")
+            } else {
+                String::new()
+            };
+            let name = format!("scratch:{}{part}", node.name);
+            buffers.push(Buffer::new(name, step..step + 1, bytes).aligned(alignment))
+        });
+        placement.scratch.push(blocks.collect());
+    }
+    let mut arenas = vec![Arena::new("arena")];
+    if graph.tensors().values().any(|t| t.role == Role::State) {
+        arenas.push(Arena::new("persistent"));
+    }
+    Ok((Problem::new(arenas.into(), buffers, Vec::new())?, placement))
+}
+
+fn class_buffer(graph: &Graph, lifetimes: &Lifetimes, storage: &Storage, id: ClassId) -> Buffer {
+    let class = &storage.classes()[id];
+    let root = &graph.tensors()[class.root()];
+    let arena = if root.role == Role::State {
+        persistent()
+    } else {
+        temporary()
+    };
+    let fixed = class.members.iter().find_map(|member| {
+        let given = graph.tensors()[member.tensor].fixed_offset?;
+        given.checked_sub(member.offset)
+    });
+    let extent = storage.extent(graph, lifetimes, id);
+    let mut buffer = Buffer::with_extent(root.name.clone(), extent).in_arenas(vec![arena]);
+    buffer.fixed_offset = fixed;
+    buffer
+}
+
+/// Where everything is under `plan`, a plan of the problem that `placement` came with.
+pub fn locate(graph: &Graph, storage: &Storage, placement: &Placement, plan: &Plan) -> Locations {
+    let tensor = |id: TensorId| {
+        let Some((class, offset)) = storage.home(id) else {
+            return Spot::Nowhere;
+        };
+        let Some(buffer) = placement.classes[class] else {
+            return Spot::Outside;
+        };
+        let place = plan.places[buffer];
+        Spot::At(Place {
+            offset: place.offset + offset,
+            ..place
+        })
+    };
+    let scratch = placement.scratch.values();
+    Locations {
+        tensors: graph.tensors().ids().map(tensor).collect(),
+        scratch: scratch
+            .map(|blocks| blocks.iter().map(|&b| plan.places[b]).collect())
+            .collect(),
+    }
+}

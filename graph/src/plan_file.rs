@@ -1,0 +1,207 @@
+//! The graph's part of a plan file, and the way back from a file to a certified plan.
+//!
+//! A plan file carries its graph (structure and sizes, no weights), schedule, policy and the home of
+//! every tensor, so that `table`, `draw` and `check` need nothing else. Reading one trusts nothing:
+//! the graph is verified, its hash recomputed, the plan checked, the bytes replayed.
+
+use crate::certify::{CertifiedPlan, Uncertified, certify};
+use crate::format::file::GraphFile;
+use crate::format::own::{self, GraphFileError};
+use crate::ir::{Graph, NodeId};
+use crate::placement::{Locations, Spot};
+use crate::plan::GraphPlan;
+use crate::schedule::{Schedule, ScheduleError};
+use crate::storage::{Policy, Question};
+use bayplan_planner::{CheckedPlan, Place};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a plan file says about its graph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GraphPart {
+    /// SHA-256 of the canonical graph.
+    pub sha256: String,
+    /// The graph.
+    pub graph: GraphFile,
+    /// Nodes in order of execution.
+    pub schedule: Vec<NodeId>,
+    /// What was allowed.
+    pub policy: Policy,
+    /// Alignment of every offset.
+    pub alignment: u64,
+    /// Where each tensor is.
+    pub tensors: Vec<Spot>,
+    /// Where the scratch blocks of each node are; empty where no node has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scratch: Vec<Vec<Place>>,
+    /// Every storage decision: node, input, output, question, and `taken` or the reason in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<(String, String, String, String, String)>,
+}
+
+/// Why a plan file does not certify.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphPartError {
+    /// The graph inside is no graph.
+    #[error("the graph in the plan: {0}")]
+    Graph(#[from] GraphFileError),
+    /// The graph was changed after the plan was made.
+    #[error("the graph in the plan has the hash {found}, the plan was made for {expected}")]
+    Hash {
+        /// Recomputed.
+        found: String,
+        /// In the file.
+        expected: String,
+    },
+    /// The plan was made for another graph.
+    #[error("the plan was made for another graph: {difference}")]
+    OtherGraph {
+        /// The first difference, in words.
+        difference: String,
+    },
+    /// The order cannot be executed.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// The replay went wrong.
+    #[error(transparent)]
+    Uncertified(#[from] Uncertified),
+}
+
+impl GraphPart {
+    /// The graph's part of the file of `plan`.
+    pub fn new(plan: &GraphPlan) -> Self {
+        let graph = plan.certified.graph();
+        let locations = plan.certified.locations();
+        let any_scratch = locations.scratch.values().any(|blocks| !blocks.is_empty());
+        let decisions = plan.storage.decisions().iter().map(|d| {
+            let question = match d.question {
+                Question::View => "view",
+                Question::InPlace => "in-place",
+            };
+            let answer = d
+                .refused
+                .map_or("taken".into(), |reason| reason.explain(graph));
+            let tensor = |id| graph.tensors()[id].name.clone();
+            let node = graph.nodes()[d.node].name.clone();
+            (
+                node,
+                tensor(d.input),
+                tensor(d.output),
+                question.to_owned(),
+                answer,
+            )
+        });
+        Self {
+            sha256: own::hash(graph),
+            graph: own::file(graph),
+            schedule: plan.certified.schedule().order().to_vec(),
+            policy: plan.policy,
+            alignment: plan.alignment,
+            tensors: locations.tensors.values().copied().collect(),
+            scratch: if any_scratch {
+                locations.scratch.values().cloned().collect()
+            } else {
+                Vec::new()
+            },
+            decisions: decisions.collect(),
+        }
+    }
+
+    /// The graph inside, verified, its hash recomputed.
+    pub fn graph(&self) -> Result<Arc<Graph>, GraphPartError> {
+        let graph = own::graph(self.graph.clone(), &self.graph.name)?;
+        let found = own::hash(&graph);
+        if found != self.sha256 {
+            let expected = self.sha256.clone();
+            return Err(GraphPartError::Hash { found, expected });
+        }
+        Ok(graph.into())
+    }
+
+    /// Refuses any other graph than the one that the plan was made for.
+    pub fn must_be_for(&self, other: &Graph) -> Result<(), GraphPartError> {
+        if own::hash(other) == self.sha256 {
+            return Ok(());
+        }
+        let difference = first_difference(&self.graph, &own::file(other));
+        Err(GraphPartError::OtherGraph { difference })
+    }
+
+    /// Replays the plan over `graph`.
+    pub fn certify(
+        &self,
+        graph: Arc<Graph>,
+        checked: CheckedPlan,
+    ) -> Result<CertifiedPlan, GraphPartError> {
+        let schedule = Schedule::new(&graph, self.schedule.clone())?;
+        let mut scratch = self.scratch.clone();
+        if scratch.is_empty() {
+            scratch = vec![Vec::new(); graph.nodes().len()];
+        }
+        let locations = Locations {
+            tensors: self.tensors.clone().into(),
+            scratch: scratch.into(),
+        };
+        Ok(certify(
+            graph,
+            schedule,
+            checked,
+            locations,
+            self.policy.reuse_inputs,
+        )?)
+    }
+}
+
+/// Where two graph files differ first, in words.
+fn first_difference(ours: &GraphFile, theirs: &GraphFile) -> String {
+    if ours.tensors.len() != theirs.tensors.len() {
+        return format!(
+            "{} tensors in the plan, {} here",
+            ours.tensors.len(),
+            theirs.tensors.len()
+        );
+    }
+    if ours.ops.len() != theirs.ops.len() {
+        return format!(
+            "{} operators in the plan, {} here",
+            ours.ops.len(),
+            theirs.ops.len()
+        );
+    }
+    for (a, b) in ours.tensors.iter().zip(&theirs.tensors) {
+        if a != b {
+            let describe = |t: &crate::format::file::TensorEntry| {
+                format!(
+                    "{} {} of {} bytes",
+                    t.kind.name(),
+                    t.name,
+                    t.bytes.unwrap_or(0)
+                )
+            };
+            return format!("{} in the plan, {} here", describe(a), describe(b));
+        }
+    }
+    for (a, b) in ours.ops.iter().zip(&theirs.ops) {
+        if a.inputs != b.inputs {
+            return format!(
+                "`{}` reads [{}] in the plan, [{}] here",
+                a.name,
+                a.inputs.join(", "),
+                b.inputs.join(", ")
+            );
+        }
+        if a.outputs != b.outputs {
+            return format!(
+                "`{}` makes [{}] in the plan, [{}] here",
+                a.name,
+                a.outputs.join(", "),
+                b.outputs.join(", ")
+            );
+        }
+        if a != b {
+            return format!("operator `{}` is declared otherwise here", a.name);
+        }
+    }
+    "alignment, outputs or external_io are declared otherwise".into()
+}

@@ -1,0 +1,515 @@
+//! Which tensors share bytes, and the reason for every decision.
+//!
+//! Goes in: graph, schedule, lifetimes, a [`Policy`]. Comes out: [`Storage`], classes of tensors
+//! with one root and members at byte offsets, and a [`Decision`] for every view and every in-place
+//! offer, taken or refused. No two members of a class need different contents of one byte at one
+//! step; [`crate::certify`] proves that again from the graph alone.
+//!
+//! The nodes are visited in order of the schedule. The in-place rule ([`inplace`]) is order-based
+//! and looks through all views: every reader of any member whose bytes would be overwritten must
+//! have run.
+
+mod extent;
+mod inplace;
+
+use crate::ir::{Graph, Node, NodeId, Role, TensorId, View};
+use crate::lifetimes::{Lifetimes, survives};
+use crate::schedule::Schedule;
+use bayplan_planner::{Step, Table};
+use serde::{Deserialize, Serialize};
+
+bayplan_planner::id_type!(
+    /// A class of tensors that share bytes.
+    ClassId
+);
+
+/// What may be shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Take in-place offers.
+    pub in_place: bool,
+    /// Give views no bytes of their own.
+    pub views: bool,
+    /// Inputs may be overwritten after their last reader.
+    pub reuse_inputs: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            in_place: true,
+            views: true,
+            reuse_inputs: false,
+        }
+    }
+}
+
+/// How a tensor came into its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Share {
+    /// It has bytes of its own.
+    Own,
+    /// It is bytes of this tensor.
+    ViewOf(TensorId),
+    /// It is written over this tensor.
+    Over(TensorId),
+}
+
+/// A tensor in a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Which.
+    pub tensor: TensorId,
+    /// Its first byte, from the start of the class.
+    pub offset: u64,
+    /// How it came in.
+    pub share: Share,
+}
+
+/// Tensors that share bytes; the first member is the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Root first, then in order of joining.
+    pub members: Vec<Member>,
+    /// Its bytes are not in an arena: a weight's, or the caller's.
+    pub outside: bool,
+}
+
+impl Class {
+    /// The tensor whose bytes these were first.
+    pub fn root(&self) -> TensorId {
+        self.members[0].tensor
+    }
+}
+
+/// What was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// May the output be the input's bytes?
+    View,
+    /// May the output be written over the input?
+    InPlace,
+}
+
+/// Why sharing was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Views or in-place are switched off.
+    SwitchedOff,
+    /// The class holds a constant.
+    IsConstant,
+    /// The class holds this input, which lives through the whole run.
+    IsInput(TensorId),
+    /// The class holds this graph output or kept input, whose contents must survive.
+    MustSurvive(TensorId),
+    /// The class holds this state, and the node does not declare to update it.
+    IsState(TensorId),
+    /// A node that runs later still reads this member.
+    StillReadBy(NodeId, TensorId),
+    /// Another operand of the node lies in the bytes to be written.
+    OtherOperand(TensorId),
+    /// The output is larger than the input.
+    Larger,
+    /// Elements differ in size.
+    ElementSize,
+    /// Another result of the node has the bytes.
+    TakenBy(TensorId),
+    /// The output already shares with this tensor.
+    AlreadyShares(TensorId),
+    /// One of them lives in the caller's memory.
+    External,
+    /// Given offsets do not agree.
+    FixedElsewhere,
+    /// The state is written by this node while the view is still needed: it must be a copy.
+    StateWritten(NodeId),
+    /// The slice does not start at a multiple of the alignment.
+    Misaligned,
+    /// Allowed, but the plan without any in-place is lower.
+    RaisesPeak,
+}
+
+/// One answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The node that was asked about.
+    pub node: NodeId,
+    /// The tensor whose bytes are wanted.
+    pub input: TensorId,
+    /// The tensor that would take them.
+    pub output: TensorId,
+    /// What was asked.
+    pub question: Question,
+    /// Nothing when taken.
+    pub refused: Option<Reason>,
+}
+
+/// Classes and decisions.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    classes: Table<ClassId, Class>,
+    homes: Table<TensorId, Option<(ClassId, u64)>>,
+    decisions: Vec<Decision>,
+}
+
+impl Storage {
+    /// Decides every view and every in-place offer. A member of a class starts at a multiple of
+    /// `alignment` within it, or gets bytes of its own.
+    pub fn new(
+        graph: &Graph,
+        schedule: &Schedule,
+        lifetimes: &Lifetimes,
+        policy: Policy,
+        alignment: u64,
+    ) -> Self {
+        let mut builder = Builder {
+            graph,
+            schedule,
+            lifetimes,
+            policy,
+            alignment,
+            reach: reach(graph, schedule, lifetimes),
+            storage: Self {
+                classes: Table::new(),
+                homes: Table::filled(None, graph.tensors().len()),
+                decisions: Vec::new(),
+            },
+        };
+        builder.given();
+        for &id in schedule.order() {
+            builder.node(id);
+        }
+        builder.storage
+    }
+
+    /// All classes, in order of first use.
+    pub fn classes(&self) -> &Table<ClassId, Class> {
+        &self.classes
+    }
+
+    /// The class of a tensor and its byte offset there; nothing for what is never used.
+    pub fn home(&self, tensor: TensorId) -> Option<(ClassId, u64)> {
+        self.homes[tensor]
+    }
+
+    /// Every decision, in order of the schedule.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    /// How a tensor came into its class.
+    pub fn share(&self, tensor: TensorId) -> Option<Share> {
+        let (class, _) = self.homes[tensor]?;
+        let member = self.classes[class]
+            .members
+            .iter()
+            .find(|m| m.tensor == tensor);
+        member.map(|m| m.share)
+    }
+
+    /// The rectangles that a class covers: at each step the union of its live members.
+    pub fn extent(
+        &self,
+        graph: &Graph,
+        lifetimes: &Lifetimes,
+        class: ClassId,
+    ) -> Vec<bayplan_planner::Rect> {
+        extent::extent(graph, lifetimes, &self.classes[class])
+    }
+
+    /// Whether any in-place offer was taken.
+    pub fn takes_in_place(&self) -> bool {
+        self.decisions
+            .iter()
+            .any(|d| d.question == Question::InPlace && d.refused.is_none())
+    }
+
+    /// This storage (made without in-place) with the reason that the planner declined the offers
+    /// that `other` takes.
+    #[must_use]
+    pub(crate) fn declining(mut self, other: &Self) -> Self {
+        self.decisions.clone_from(&other.decisions);
+        for decision in &mut self.decisions {
+            if decision.question == Question::InPlace && decision.refused.is_none() {
+                decision.refused = Some(Reason::RaisesPeak);
+            }
+        }
+        self
+    }
+
+    /// Makes `output` share the bytes of `input`'s class at the same start, whatever the rules say,
+    /// with everything that shares with it already. Only for tests that forge decisions: the
+    /// certifier must refuse what comes of it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn forged(mut self, input: TensorId, output: TensorId) -> Self {
+        let (Some((into, at)), Some((from, start))) = (self.homes[input], self.homes[output])
+        else {
+            return self;
+        };
+        if into == from {
+            return self;
+        }
+        let moved = std::mem::take(&mut self.classes[from].members);
+        self.classes[from].outside = true; // nothing is left in it
+        for member in moved {
+            let Some(offset) = (member.offset + at).checked_sub(start) else {
+                continue;
+            };
+            self.homes[member.tensor] = Some((into, offset));
+            let share = if member.tensor == output {
+                Share::Over(input)
+            } else {
+                member.share
+            };
+            self.classes[into].members.push(Member {
+                offset,
+                share,
+                ..member
+            });
+        }
+        self
+    }
+}
+
+/// The last step + 1 at which a tensor or a view of it is needed.
+fn reach(graph: &Graph, schedule: &Schedule, lifetimes: &Lifetimes) -> Table<TensorId, Step> {
+    let ends = graph
+        .tensors()
+        .ids()
+        .map(|id| lifetimes.get(id).map_or(Step(0), |life| life.end));
+    let mut reach: Table<TensorId, Step> = ends.collect();
+    for &node in schedule.order().iter().rev() {
+        for view in &graph.nodes()[node].views {
+            reach[view.input] = reach[view.input].max(reach[view.output]);
+        }
+    }
+    reach
+}
+
+struct Builder<'a> {
+    graph: &'a Graph,
+    schedule: &'a Schedule,
+    lifetimes: &'a Lifetimes,
+    policy: Policy,
+    alignment: u64,
+    reach: Table<TensorId, Step>,
+    storage: Storage,
+}
+
+impl Builder<'_> {
+    /// Inputs, weights and states are there before the first step.
+    fn given(&mut self) {
+        for (id, tensor) in self.graph.tensors().iter() {
+            if matches!(tensor.role, Role::Input | Role::Weight | Role::State) {
+                self.own(id);
+            }
+        }
+    }
+
+    fn own(&mut self, tensor: TensorId) {
+        let outside =
+            self.graph.tensors()[tensor].role == Role::Weight || self.graph.is_external(tensor);
+        let member = Member {
+            tensor,
+            offset: 0,
+            share: Share::Own,
+        };
+        let class = self.storage.classes.push(Class {
+            members: vec![member],
+            outside,
+        });
+        self.storage.homes[tensor] = Some((class, 0));
+    }
+
+    fn join(&mut self, tensor: TensorId, class: ClassId, offset: u64, share: Share) {
+        self.storage.classes[class].members.push(Member {
+            tensor,
+            offset,
+            share,
+        });
+        self.storage.homes[tensor] = Some((class, offset));
+    }
+
+    fn node(&mut self, id: NodeId) {
+        let node = &self.graph.nodes()[id];
+        for &view in &node.views {
+            self.view(id, view);
+        }
+        for &output in &node.outputs {
+            self.in_place(id, node, output);
+            if self.storage.homes[output].is_none() {
+                self.own(output);
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        node: NodeId,
+        (input, output): (TensorId, TensorId),
+        question: Question,
+        refused: Option<Reason>,
+    ) {
+        self.storage.decisions.push(Decision {
+            node,
+            input,
+            output,
+            question,
+            refused,
+        });
+    }
+
+    fn view(&mut self, id: NodeId, view: View) {
+        let refused = self.refuse_view(view);
+        self.decide(id, (view.input, view.output), Question::View, refused);
+        if refused.is_none() {
+            let (class, offset) = self.storage.homes[view.input].expect("inputs come first");
+            self.join(
+                view.output,
+                class,
+                offset + view.offset,
+                Share::ViewOf(view.input),
+            );
+        }
+    }
+
+    fn refuse_view(&self, view: View) -> Option<Reason> {
+        if !self.policy.views {
+            return Some(Reason::SwitchedOff);
+        }
+        let (class, offset) = self.storage.homes[view.input].expect("inputs come first");
+        let class = &self.storage.classes[class];
+        let root = class.root();
+        if self.graph.is_external(view.output) && !self.graph.is_external(root) {
+            return Some(Reason::External);
+        }
+        if self.graph.tensors()[root].role == Role::Weight
+            && survives(self.graph, view.output, true)
+        {
+            return Some(Reason::IsConstant);
+        }
+        if !(offset + view.offset).is_multiple_of(self.alignment) {
+            return Some(Reason::Misaligned);
+        }
+        if !self.offsets_agree(class, view.output, offset + view.offset) {
+            return Some(Reason::FixedElsewhere);
+        }
+        self.written_while_needed(root, view.output)
+            .map(Reason::StateWritten)
+    }
+
+    /// A writer of state `root` that runs while `tensor` or a view of it is still needed.
+    fn written_while_needed(&self, root: TensorId, tensor: TensorId) -> Option<NodeId> {
+        let made = self.lifetimes.get(tensor)?.start;
+        let needed = |step: Step| made < step && step < self.reach[tensor];
+        let writers = self.graph.writers(root).iter().copied();
+        writers
+            .filter(|&writer| needed(self.schedule.step(writer)))
+            .min_by_key(|&w| self.schedule.step(w))
+    }
+
+    /// Whether the given offsets of the class and of a new member at `offset` fit each other.
+    fn offsets_agree(&self, class: &Class, tensor: TensorId, offset: u64) -> bool {
+        let fixed = |id: TensorId| self.graph.tensors()[id].fixed_offset;
+        let Some(wanted) = fixed(tensor) else {
+            return true;
+        };
+        let Some(start) = wanted.checked_sub(offset) else {
+            return false;
+        };
+        let mut others = class
+            .members
+            .iter()
+            .filter_map(|m| Some((m.offset, fixed(m.tensor)?)));
+        others.all(|(at, given)| given.checked_sub(at) == Some(start))
+    }
+
+    fn in_place(&mut self, id: NodeId, node: &Node, output: TensorId) {
+        let offers: Vec<TensorId> = node
+            .in_place
+            .iter()
+            .filter(|o| o.1 == output)
+            .map(|o| o.0)
+            .collect();
+        let answers: Vec<Option<Reason>> = offers
+            .iter()
+            .map(|&input| self.refuse_in_place(id, input, output))
+            .collect();
+        let bytes = |t: TensorId| self.graph.tensors()[t].bytes;
+        // Of several allowed operands take the one that leaves the smallest tail, then the first.
+        let allowed = (0..offers.len()).filter(|&i| answers[i].is_none());
+        let best = allowed.min_by_key(|&i| (bytes(offers[i]) - bytes(output), i));
+        for (index, &input) in offers.iter().enumerate() {
+            let refused = match best {
+                Some(best) if best != index => {
+                    answers[index].or(Some(Reason::AlreadyShares(offers[best])))
+                }
+                _ => answers[index],
+            };
+            self.decide(id, (input, output), Question::InPlace, refused);
+        }
+        if let Some(best) = best {
+            let (class, offset) = self.storage.homes[offers[best]].expect("operands come first");
+            self.join(output, class, offset, Share::Over(offers[best]));
+        }
+    }
+}
+
+impl Reason {
+    /// The reason in words, with names.
+    pub fn explain(self, graph: &Graph) -> String {
+        let tensor = |id: TensorId| format!("`{}`", graph.tensors()[id].name);
+        let node = |id: NodeId| format!("`{}`", graph.nodes()[id].name);
+        match self {
+            Self::SwitchedOff => "switched off".into(),
+            Self::IsConstant => "a constant may not be overwritten".into(),
+            Self::IsInput(t) => format!(
+                "input {} lives through the whole run (see --reuse-inputs)",
+                tensor(t)
+            ),
+            Self::MustSurvive(t) => format!("{} must survive to the end", tensor(t)),
+            Self::IsState(t) => format!("variable {} is not updated by this node", tensor(t)),
+            Self::StillReadBy(n, t) => format!("{} still reads {}", node(n), tensor(t)),
+            Self::OtherOperand(t) => {
+                format!("operand {} lies in the bytes to be written", tensor(t))
+            }
+            Self::Larger => "the result is larger".into(),
+            Self::ElementSize => "elements differ in size".into(),
+            Self::TakenBy(t) => format!("{} has the bytes", tensor(t)),
+            Self::AlreadyShares(t) => format!("it already shares with {}", tensor(t)),
+            Self::External => "one of them lives in the caller's memory".into(),
+            Self::FixedElsewhere => "given offsets do not agree".into(),
+            Self::StateWritten(n) => {
+                format!("{} writes the variable while the view is needed", node(n))
+            }
+            Self::Misaligned => "its place there is not aligned".into(),
+            Self::RaisesPeak => "allowed, but the plan without in-place is lower".into(),
+        }
+    }
+
+    /// The variant's name, for machines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SwitchedOff => "SwitchedOff",
+            Self::IsConstant => "IsConstant",
+            Self::IsInput(_) => "IsInput",
+            Self::MustSurvive(_) => "MustSurvive",
+            Self::IsState(_) => "IsState",
+            Self::StillReadBy(..) => "StillReadBy",
+            Self::OtherOperand(_) => "OtherOperand",
+            Self::Larger => "Larger",
+            Self::ElementSize => "ElementSize",
+            Self::TakenBy(_) => "TakenBy",
+            Self::AlreadyShares(_) => "AlreadyShares",
+            Self::External => "External",
+            Self::FixedElsewhere => "FixedElsewhere",
+            Self::StateWritten(_) => "StateWritten",
+            Self::Misaligned => "Misaligned",
+            Self::RaisesPeak => "RaisesPeak",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
