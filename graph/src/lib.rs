@@ -49,7 +49,7 @@ pub use dtype::DType;
 pub use facts::OpFacts;
 pub use ir::{Graph, NodeId, Role, TensorId};
 pub use lifetimes::Lifetimes;
-pub use placement::{Locations, Spot};
+pub use placement::{Home, Locations, Placement, Spot};
 pub use plan::{GraphPlan, GraphPlanError, PlanOptions, plan};
 pub use profile::Profile;
 pub use schedule::Schedule;

@@ -35,12 +35,23 @@ pub struct Locations {
     pub scratch: Table<NodeId, Vec<Place>>,
 }
 
+/// What holds a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Home {
+    /// This buffer, from this byte of it on.
+    In(BufferId, u64),
+    /// Nothing of ours: a weight, or the caller's memory.
+    Outside,
+    /// It is never used.
+    Nowhere,
+}
+
 /// Which buffer holds what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Buffer by class; nothing for classes outside.
-    pub classes: Table<ClassId, Option<BufferId>>,
-    /// Buffers by node, one for each scratch block.
+    /// By tensor.
+    pub tensors: Table<TensorId, Home>,
+    /// By node, one buffer for each of its scratch blocks.
     pub scratch: Table<NodeId, Vec<BufferId>>,
 }
 
@@ -63,15 +74,19 @@ pub fn problem(
     alignment: u64,
 ) -> Result<(Problem, Placement), ProblemErrors> {
     let mut buffers: Table<BufferId, Buffer> = Table::new();
-    let mut placement = Placement {
-        classes: Table::new(),
-        scratch: Table::new(),
-    };
+    let mut of_class: Table<ClassId, Option<BufferId>> = Table::new();
     for (id, class) in storage.classes().iter() {
         let buffer = (!class.outside).then(|| class_buffer(graph, lifetimes, storage, id));
-        let buffer = buffer.map(|buffer| buffers.push(buffer.aligned(alignment)));
-        placement.classes.push(buffer);
+        of_class.push(buffer.map(|buffer| buffers.push(buffer.aligned(alignment))));
     }
+    let home = |id: TensorId| match storage.home(id) {
+        None => Home::Nowhere,
+        Some((class, offset)) => of_class[class].map_or(Home::Outside, |b| Home::In(b, offset)),
+    };
+    let mut placement = Placement {
+        tensors: graph.tensors().ids().map(home).collect(),
+        scratch: Table::new(),
+    };
     for (id, node) in graph.nodes().iter() {
         let step = schedule.step(id).0;
         let blocks = node.scratch.iter().enumerate().map(|(index, &bytes)| {
@@ -110,26 +125,23 @@ fn class_buffer(graph: &Graph, lifetimes: &Lifetimes, storage: &Storage, id: Cla
     buffer
 }
 
-/// Where everything is under `plan`, a plan of the problem that `placement` came with.
-pub fn locate(graph: &Graph, storage: &Storage, placement: &Placement, plan: &Plan) -> Locations {
-    let tensor = |id: TensorId| {
-        let Some((class, offset)) = storage.home(id) else {
-            return Spot::Nowhere;
-        };
-        let Some(buffer) = placement.classes[class] else {
-            return Spot::Outside;
-        };
-        let place = plan.places[buffer];
-        Spot::At(Place {
-            offset: place.offset + offset,
-            ..place
-        })
+/// Where everything is under `plan`. Nothing when the placement names a buffer that the plan does
+/// not have, or a place beyond 64 bits (either may come from a file).
+pub fn locate(placement: &Placement, plan: &Plan) -> Option<Locations> {
+    let tensor = |home: &Home| match *home {
+        Home::Nowhere => Some(Spot::Nowhere),
+        Home::Outside => Some(Spot::Outside),
+        Home::In(buffer, offset) => {
+            let place = *plan.places.get(buffer)?;
+            let offset = place.offset.checked_add(offset)?;
+            Some(Spot::At(Place { offset, ..place }))
+        }
     };
-    let scratch = placement.scratch.values();
-    Locations {
-        tensors: graph.tensors().ids().map(tensor).collect(),
-        scratch: scratch
-            .map(|blocks| blocks.iter().map(|&b| plan.places[b]).collect())
-            .collect(),
-    }
+    let blocks = |blocks: &Vec<BufferId>| blocks.iter().map(|&b| plan.places.get(b).copied()).collect();
+    let tensors: Option<Vec<Spot>> = placement.tensors.values().map(tensor).collect();
+    let scratch: Option<Vec<Vec<Place>>> = placement.scratch.values().map(blocks).collect();
+    Some(Locations {
+        tensors: tensors?.into(),
+        scratch: scratch?.into(),
+    })
 }

@@ -98,7 +98,8 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
         placement,
         planned,
     } = attempt;
-    let locations = placement::locate(&graph, &storage, &placement, planned.checked.plan());
+    let locations = placement::locate(&placement, planned.checked.plan());
+    let locations = locations.expect("the placement came with the plan's problem");
     let certified = certify::certify(
         graph,
         schedule,

@@ -8,11 +8,11 @@ use crate::certify::{CertifiedPlan, Uncertified, certify};
 use crate::format::file::GraphFile;
 use crate::format::own::{self, GraphFileError};
 use crate::ir::{Graph, NodeId};
-use crate::placement::{Locations, Spot};
+use crate::placement::{self, Placement};
 use crate::plan::GraphPlan;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::storage::{Policy, Question};
-use bayplan_planner::{CheckedPlan, Place};
+use bayplan_planner::CheckedPlan;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -29,11 +29,8 @@ pub struct GraphPart {
     pub policy: Policy,
     /// Alignment of every offset.
     pub alignment: u64,
-    /// Where each tensor is.
-    pub tensors: Vec<Spot>,
-    /// Where the scratch blocks of each node are; empty where no node has any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scratch: Vec<Vec<Place>>,
+    /// Which buffer holds each tensor and each scratch block.
+    pub placement: Placement,
     /// Every storage decision: node, input, output, question, and `taken` or the reason in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<(String, String, String, String, String)>,
@@ -60,6 +57,9 @@ pub enum GraphPartError {
         /// The first difference, in words.
         difference: String,
     },
+    /// The placement does not fit the plan.
+    #[error("the plan names buffers that it does not place")]
+    Placement,
     /// The order cannot be executed.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
@@ -72,8 +72,6 @@ impl GraphPart {
     /// The graph's part of the file of `plan`.
     pub fn new(plan: &GraphPlan) -> Self {
         let graph = plan.certified.graph();
-        let locations = plan.certified.locations();
-        let any_scratch = locations.scratch.values().any(|blocks| !blocks.is_empty());
         let decisions = plan.storage.decisions().iter().map(|d| {
             let question = match d.question {
                 Question::View => "view",
@@ -98,12 +96,7 @@ impl GraphPart {
             schedule: plan.certified.schedule().order().to_vec(),
             policy: plan.policy,
             alignment: plan.alignment,
-            tensors: locations.tensors.values().copied().collect(),
-            scratch: if any_scratch {
-                locations.scratch.values().cloned().collect()
-            } else {
-                Vec::new()
-            },
+            placement: plan.placement.clone(),
             decisions: decisions.collect(),
         }
     }
@@ -135,14 +128,7 @@ impl GraphPart {
         checked: CheckedPlan,
     ) -> Result<CertifiedPlan, GraphPartError> {
         let schedule = Schedule::new(&graph, self.schedule.clone())?;
-        let mut scratch = self.scratch.clone();
-        if scratch.is_empty() {
-            scratch = vec![Vec::new(); graph.nodes().len()];
-        }
-        let locations = Locations {
-            tensors: self.tensors.clone().into(),
-            scratch: scratch.into(),
-        };
+        let locations = placement::locate(&self.placement, checked.plan()).ok_or(GraphPartError::Placement)?;
         Ok(certify(
             graph,
             schedule,

@@ -23,7 +23,7 @@ fn replay(
     let (problem, placement) =
         placement::problem(&graph, &schedule, &lifetimes, &storage, 1).unwrap();
     let planned = pack(problem, &Options::default()).unwrap();
-    let locations = placement::locate(&graph, &storage, &placement, planned.checked.plan());
+    let locations = placement::locate(&placement, planned.checked.plan()).unwrap();
     certify(graph, schedule, planned.checked, locations, true)
         .map(|certified| certified.arena_bytes() + certified.persistent_bytes())
         .map_err(|refused| refused.clobbers.iter().map(ToString::to_string).collect())
@@ -99,7 +99,7 @@ fn states_keep_their_versions_and_survive() {
     let (problem, placement) =
         placement::problem(&graph, &schedule, &lifetimes, &storage, 1).unwrap();
     let planned = pack(problem, &Options::default()).unwrap();
-    let locations = placement::locate(&graph, &storage, &placement, planned.checked.plan());
+    let locations = placement::locate(&placement, planned.checked.plan()).unwrap();
     let refused = certify(graph, schedule, planned.checked, locations, true).unwrap_err();
     assert_eq!(
         refused.clobbers[0].to_string(),
