@@ -137,7 +137,12 @@ pub fn locate(placement: &Placement, plan: &Plan) -> Option<Locations> {
             Some(Spot::At(Place { offset, ..place }))
         }
     };
-    let blocks = |blocks: &Vec<BufferId>| blocks.iter().map(|&b| plan.places.get(b).copied()).collect();
+    let blocks = |blocks: &Vec<BufferId>| {
+        blocks
+            .iter()
+            .map(|&b| plan.places.get(b).copied())
+            .collect()
+    };
     let tensors: Option<Vec<Spot>> = placement.tensors.values().map(tensor).collect();
     let scratch: Option<Vec<Vec<Place>>> = placement.scratch.values().map(blocks).collect();
     Some(Locations {

@@ -128,7 +128,8 @@ impl GraphPart {
         checked: CheckedPlan,
     ) -> Result<CertifiedPlan, GraphPartError> {
         let schedule = Schedule::new(&graph, self.schedule.clone())?;
-        let locations = placement::locate(&self.placement, checked.plan()).ok_or(GraphPartError::Placement)?;
+        let locations =
+            placement::locate(&self.placement, checked.plan()).ok_or(GraphPartError::Placement)?;
         Ok(certify(
             graph,
             schedule,

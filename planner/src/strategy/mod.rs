@@ -206,6 +206,14 @@ pub enum PlannerFault {
     Defect(Box<Refused>),
 }
 
+/// Uses this many threads from now on; the result of planning does not depend on it. An error if
+/// threads were chosen, or planning began, before.
+pub fn use_threads(threads: usize) -> Result<(), rayon::ThreadPoolBuildError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+}
+
 /// Strategies that run side by side; a constant, so that results do not depend on the machine.
 const BATCH: usize = 2;
 

@@ -1,0 +1,277 @@
+//! The command line as types. No behaviour.
+
+use bayplan_graph::Profile;
+use bayplan_planner::Strategy;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Plans memory for neural networks ahead of time.
+#[derive(Parser, Debug)]
+#[command(
+    name = "bayplan",
+    version,
+    about,
+    long_about = "Plans memory for neural networks ahead of time: where every tensor stands before the \
+                  model runs, with a proved lower bound, an independent check and a replay of every byte.",
+    after_help = "Exit codes: 0 yes; 1 no (does not fit, invalid, differs, undecided); 2 could not do it; \
+                  3 our own fault.\nEvery error has a code: `bayplan explain E0203` says more.",
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    /// Print JSON to stdout (stable keys, whole bytes)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Use colour: auto (on a terminal), always, never
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub(crate) color: Colour,
+    /// Threads for planning (results do not depend on it); 0: all cores
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    pub(crate) threads: usize,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Plan a model: arena, lower bound, what is at the peak
+    #[command(after_help = "Examples:
+  bayplan plan model.json                      summary
+  bayplan plan model.json -o model.plan.ron    and write the plan
+  bayplan plan model.json --budget 256KiB      exit 1 if it does not fit, and what would
+  bayplan plan model.json --json | jq .arena_bytes")]
+    Plan(PlanArgs),
+    /// Show every tensor and node: the interpreter state table
+    #[command(after_help = "Examples:
+  bayplan table model.json
+  bayplan table model.plan.ron --format csv > tensors.csv")]
+    Table(TableArgs),
+    /// Explain a plan: the peak, one tensor, one step, what would lower it
+    #[command(after_help = "Examples:
+  bayplan inspect model.json
+  bayplan inspect model.json --tensor conv_1/relu
+  bayplan inspect model.plan.ron --step 12")]
+    Inspect(InspectArgs),
+    /// Check a plan file, or a CSV with offsets: every violation, or yes
+    #[command(after_help = "Examples:
+  bayplan check model.plan.ron
+  bayplan check model.plan.ron --against model.json    and that it is for this very graph
+  bayplan check solution.csv --capacity 1MiB")]
+    Check(CheckArgs),
+    /// Run every strategy and show them beside the bound
+    Compare(CompareArgs),
+    /// What grew, moved or appeared between two plans; exit 1 if an arena grew
+    Diff(DiffArgs),
+    /// Pack a CSV of buffers
+    #[command(after_help = "Examples:
+  bayplan pack buffers.csv                     height and bound
+  bayplan pack buffers.csv --capacity 1MiB     exit 1 if no plan was found that fits
+  bayplan pack buffers.csv -o solution.csv     the same buffers with offsets
+
+The CSV: a header with id, lower, upper (exclusive) or end (inclusive), size, and optionally
+alignment, offset (given), gaps. Steps are half-open: lower..upper.")]
+    Pack(PackArgs),
+    /// Draw the bay plan: steps across, addresses up
+    #[command(after_help = "Examples:
+  bayplan draw model.json -o model.svg
+  bayplan draw model.plan.ron -o model.html    one file, with hover and search")]
+    Draw(DrawArgs),
+    /// Convert between graph files (.ron, .json), plan files and CSV
+    #[command(after_help = "Examples:
+  bayplan convert model.json model.ron         graph to graph
+  bayplan convert model.json buffers.csv       the buffers that the model needs
+  bayplan convert model.plan.ron plan.json     plan to plan")]
+    Convert(ConvertArgs),
+    /// Explain an error code
+    Explain {
+        /// A code such as E0203; none: list all
+        code: Option<String>,
+    },
+    /// Say what this build can do on this machine
+    Doctor,
+    /// Print a completion script
+    Completions {
+        /// For which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    Man {
+        /// A verb; none: the command itself
+        verb: Option<String>,
+    },
+}
+
+/// Flags that the planning verbs share.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Planning")]
+pub(crate) struct Planning {
+    /// Target whose rules hold
+    #[arg(long, default_value = "bayplan", value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Profile::NAMES))]
+    pub(crate) profile: String,
+    /// Order of execution (reordering is not built yet)
+    #[arg(long, value_enum, default_value_t = Order::File, value_name = "ORDER")]
+    pub(crate) order: Order,
+    /// Let results take the bytes of operands that die
+    #[arg(long, value_enum, default_value_t = Switch::On, value_name = "on|off", hide_possible_values = true)]
+    pub(crate) in_place: Switch,
+    /// Give views no bytes of their own
+    #[arg(long, value_enum, default_value_t = Switch::On, value_name = "on|off", hide_possible_values = true)]
+    pub(crate) views: Switch,
+    /// Let inputs be overwritten after their last reader
+    #[arg(long)]
+    pub(crate) reuse_inputs: bool,
+    /// Run only this strategy
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name)))]
+    pub(crate) strategy: Option<String>,
+    /// Align every offset to N bytes (default: what the file states)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) align: Option<u64>,
+    /// Facts about operators: scratch, in-place pairs, shapes
+    #[arg(long, value_name = "FILE.ron")]
+    pub(crate) ops: Option<PathBuf>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As the file lists its operators
+    File,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    /// Graph (.json, .ron) or CSV of buffers
+    pub(crate) input: PathBuf,
+    /// Write the plan here (.ron or .json)
+    #[arg(short, long, value_name = "PLAN")]
+    pub(crate) output: Option<PathBuf>,
+    /// Bytes that there are (64KiB, 32M, 65536); exit 1 if they do not suffice
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) budget: Option<u64>,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TableArgs {
+    /// Graph, CSV of buffers, or plan file
+    pub(crate) input: PathBuf,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = TableFormat::Text, value_name = "FORMAT")]
+    pub(crate) format: TableFormat,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableFormat {
+    Text,
+    Csv,
+    Json,
+    Md,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InspectArgs {
+    /// Graph, CSV of buffers, or plan file
+    pub(crate) input: PathBuf,
+    /// Why this tensor (or buffer) is where it is
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tensor: Option<String>,
+    /// Who lives at this step
+    #[arg(long, value_name = "N")]
+    pub(crate) step: Option<u32>,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// Plan file, or CSV whose rows all have an offset
+    pub(crate) plan: PathBuf,
+    /// The graph that it must be for
+    #[arg(long, value_name = "INPUT")]
+    pub(crate) against: Option<PathBuf>,
+    /// Bytes that there are
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) capacity: Option<u64>,
+    /// Facts about operators that the graph was planned with
+    #[arg(long, value_name = "FILE.ron")]
+    pub(crate) ops: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    /// Graphs or CSVs of buffers
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// The plan before
+    pub(crate) before: PathBuf,
+    /// The plan after
+    pub(crate) after: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PackArgs {
+    /// CSV of buffers
+    pub(crate) problem: PathBuf,
+    /// Bytes that there are; exit 1 if no plan was found that fits
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) capacity: Option<u64>,
+    /// Write the plan here (.csv: the buffers with offsets; .ron, .json: a plan file)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Run only this strategy
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name)))]
+    pub(crate) strategy: Option<String>,
+    /// Align every offset to N bytes, beside what the file states
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) align: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DrawArgs {
+    /// Graph, CSV of buffers, or plan file
+    pub(crate) input: PathBuf,
+    /// Picture to write (.svg or .html)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Draw a line at this many bytes
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) budget: Option<u64>,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ConvertArgs {
+    /// Graph, plan file or CSV
+    pub(crate) input: PathBuf,
+    /// What to write; the ending says the format
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+/// A size: `65536`, `64KiB`, `64K` (= KiB), `1.5MiB`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    crate::report::units::parse_size(text)
+}

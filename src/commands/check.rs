@@ -1,0 +1,218 @@
+//! `check`: a plan file or a CSV with offsets; all violations, or yes.
+
+use crate::args::CheckArgs;
+use crate::failure::{Diagnostic, Failure, NO};
+use crate::input::{self, Input};
+use crate::report::units::{bytes, grouped};
+use crate::report::{Out, summary};
+use crate::session::{self, Session};
+use bayplan_planner::file::csv::Parsed;
+use bayplan_planner::ids::Id;
+use bayplan_planner::{ArenaId, Claim, Place, Plan, Table, check};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+#[derive(Serialize)]
+struct Json {
+    input: String,
+    valid: bool,
+    checked: bool,
+    certified: bool,
+    arena_bytes: u64,
+    persistent_bytes: u64,
+    lower_bound_bytes: u64,
+    optimal: bool,
+    violations: Vec<String>,
+}
+
+pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<(), Failure> {
+    let shown = args.plan.display().to_string();
+    let answer = match input::load(&args.plan, None)? {
+        Input::Plan(file) => {
+            against(args, &file).and_then(|()| session::from_file(shown.clone(), *file))
+        }
+        Input::Problem(parsed) => solution(shown.clone(), *parsed, args),
+        Input::Graph(_) => {
+            return Err(
+                Diagnostic::new("E0104", format!("`{shown}` is a graph, not a plan"))
+                    .help("`bayplan plan` makes a plan of it, checked and certified")
+                    .cannot(),
+            );
+        }
+    };
+    let answer = answer.and_then(|session| within(session, args.capacity));
+    match answer {
+        Ok(session) => valid(&session, out),
+        Err(Failure::Told {
+            exit: NO,
+            diagnostics,
+        }) => {
+            if out.json {
+                let violations = diagnostics.iter().map(|d| d.title.clone()).collect();
+                out.value(&refused(shown, violations))?;
+            }
+            Err(Failure::Told {
+                exit: NO,
+                diagnostics,
+            })
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// The plan must be for this very graph.
+fn against(
+    args: &CheckArgs,
+    file: &bayplan_planner::file::PlanFile<bayplan_graph::plan_file::GraphPart>,
+) -> Result<(), Failure> {
+    let Some(path) = &args.against else {
+        return Ok(());
+    };
+    let no = |title: String| {
+        Diagnostic::new("E0602", title)
+            .help("plan again: `bayplan plan`")
+            .no()
+    };
+    match (input::load(path, args.ops.as_deref())?, &file.graph) {
+        (Input::Graph(graph), Some(part)) => part.must_be_for(&graph).map_err(|error| no(error.to_string())),
+        (Input::Problem(parsed), None) => {
+            let problem = parsed.with_fixed_offsets().map_err(|errors| session::csv_no(path, &errors))?;
+            if problem == file.problem {
+                Ok(())
+            } else {
+                Err(no("the plan was made for other buffers".into()))
+            }
+        }
+        (Input::Plan(_), _) => Err(Diagnostic::new("E0104", format!("`{}` is a plan", path.display()))
+            .help("--against names the graph or CSV that the plan was made for; `bayplan diff` compares plans")
+            .cannot()),
+        (Input::Graph(_), None) => Err(no("the plan is one of a CSV, not of a graph".into())),
+        (Input::Problem(_), Some(_)) => Err(no("the plan is one of a graph, not of a CSV".into())),
+    }
+}
+
+/// A CSV in which every row has an offset is a finished layout.
+fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, Failure> {
+    if !parsed.is_solution() {
+        return Err(Diagnostic::new(
+            "E0104",
+            format!("`{input}` is no finished layout: not every row has an offset"),
+        )
+        .help("`bayplan pack` finds offsets; -o FILE.csv writes them")
+        .cannot());
+    }
+    let started = Instant::now();
+    let arena = ArenaId::from_index(0);
+    let places = parsed.offsets.values().map(|offset| Place {
+        arena,
+        offset: offset.unwrap_or(0),
+    });
+    let places: Table<_, Place> = places.collect();
+    let buffers = parsed
+        .problem
+        .buffers()
+        .iter()
+        .filter(|(_, b)| !b.extent.is_empty());
+    let ends = buffers.map(|(id, b)| places[id].offset.saturating_add(b.size()));
+    let plan = Plan {
+        strategy: "given".into(),
+        heights: vec![ends.max().unwrap_or(0)].into(),
+        claims: vec![Claim::Stopped].into(),
+        places,
+    };
+    let bounds = bayplan_planner::Bounds::new(&parsed.problem);
+    if let Some(path) = &args.against {
+        return Err(Diagnostic::new(
+            "E0104",
+            format!(
+                "a CSV carries its own buffers; --against {} says nothing more",
+                path.display()
+            ),
+        )
+        .cannot());
+    }
+    let checked = check(parsed.problem, plan).map_err(|refused| {
+        let told = refused
+            .violations
+            .iter()
+            .take(100)
+            .map(|v| Diagnostic::new("E0502", v.to_string()));
+        Failure::Told {
+            exit: NO,
+            diagnostics: told.collect(),
+        }
+    })?;
+    Ok(Session {
+        input,
+        checked,
+        bounds,
+        tried: Vec::new(),
+        graph: None,
+        profile: "bayplan".into(),
+        options: BTreeMap::new(),
+        elapsed: started.elapsed(),
+    })
+}
+
+fn within(session: Session, capacity: Option<u64>) -> Result<Session, Failure> {
+    match capacity {
+        Some(capacity) if session.height() > capacity => {
+            let (height, capacity) = (grouped(session.height()), grouped(capacity));
+            Err(Diagnostic::new(
+                "E0502",
+                format!("the plan is {height} bytes high; there are {capacity}"),
+            )
+            .no())
+        }
+        _ => Ok(session),
+    }
+}
+
+fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
+    let figures = summary::Figures::of(session);
+    let optimal = figures.height == figures.bound;
+    if out.json {
+        return out.value(&Json {
+            valid: true,
+            checked: true,
+            certified: session.graph.is_some(),
+            arena_bytes: figures.height,
+            persistent_bytes: session.persistent(),
+            lower_bound_bytes: figures.bound,
+            optimal,
+            ..refused(session.input.clone(), Vec::new())
+        });
+    }
+    let buffers = crate::report::units::count(session.checked.problem().buffers().len(), "buffer");
+    let claim = if optimal {
+        "optimal: no plan is smaller".into()
+    } else {
+        format!("no plan is under {}", bytes(figures.bound))
+    };
+    out.line(&format!(
+        "valid     {buffers} in {} ({} bytes), {claim}",
+        bytes(figures.height),
+        grouped(figures.height)
+    ))?;
+    let replayed = if session.graph.is_some() {
+        "checked, and replayed byte by byte from its graph"
+    } else {
+        "checked"
+    };
+    out.line(&format!("          {replayed}"))
+}
+
+fn refused(input: String, violations: Vec<String>) -> Json {
+    Json {
+        input,
+        valid: false,
+        checked: false,
+        certified: false,
+        arena_bytes: 0,
+        persistent_bytes: 0,
+        lower_bound_bytes: 0,
+        optimal: false,
+        violations,
+    }
+}

@@ -1,0 +1,41 @@
+//! The verbs, one a file.
+
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod convert;
+pub(crate) mod diff;
+pub(crate) mod doctor;
+pub(crate) mod draw;
+pub(crate) mod explain;
+pub(crate) mod inspect;
+pub(crate) mod pack;
+pub(crate) mod plan;
+pub(crate) mod shell;
+pub(crate) mod table;
+
+use crate::failure::{Diagnostic, Failure};
+use bayplan_planner::file::atomic::write_atomic;
+use std::path::Path;
+
+/// Writes a file under a temporary name and renames it; never over one of the inputs.
+pub(crate) fn write(path: &Path, inputs: &[&Path], text: &str) -> Result<(), Failure> {
+    let same = |input: &&Path| match (path.canonicalize(), input.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => path == *input,
+    };
+    if inputs.iter().any(|input| same(&input)) {
+        return Err(Diagnostic::new(
+            "E0106",
+            format!("will not write `{}` over the input", path.display()),
+        )
+        .help("name another file")
+        .cannot());
+    }
+    write_atomic(path, text.as_bytes()).map_err(|error| {
+        Diagnostic::new(
+            "E0106",
+            format!("cannot write `{}`: {error}", path.display()),
+        )
+        .cannot()
+    })
+}

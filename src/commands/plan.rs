@@ -1,0 +1,170 @@
+//! `plan`: the main job. Summary, plan file, budget.
+
+use super::write;
+use crate::args::PlanArgs;
+use crate::failure::{Diagnostic, Failure, NO};
+use crate::report::units::{bytes, grouped};
+use crate::report::{Out, summary};
+use crate::session::{self, Session};
+use bayplan_planner::file::plan_file::{self, Format};
+use bayplan_planner::{Bounds, table};
+use std::path::Path;
+
+pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
+    // A wrong ending is told before any work is done.
+    let format = args.output.as_deref().map(plan_format).transpose()?;
+    let session = session::open(&args.input, &args.planning, out.colour)?;
+    let verdict = args
+        .budget
+        .map(|budget| verdict(&session, budget))
+        .filter(|v| !v.fits);
+    if let (Some(path), Some(format), None) = (&args.output, format, &verdict) {
+        write_plan(&session, path, format, &args.input)?;
+    }
+    if out.json {
+        out.value(&summary::json(&session, args.budget))?;
+    } else {
+        out.line(&summary::text(&session, out.width))?;
+        match (&args.output, &verdict) {
+            (_, Some(_)) => {}
+            (Some(path), None) => out.line(&format!(
+                "plan      {}, {}",
+                path.display(),
+                summary::seal(&session)
+            ))?,
+            (None, None) => out.line(&format!("plan      {}", summary::seal(&session)))?,
+        }
+        if let (Some(budget), None) = (args.budget, &verdict) {
+            let spare = budget - session.height() - session.persistent();
+            out.line(&format!(
+                "budget    {} suffice, {} to spare",
+                bytes(budget),
+                bytes(spare)
+            ))?;
+        }
+    }
+    verdict.map_or(Ok(()), |verdict| {
+        Err(verdict.failure(args.output.as_deref()))
+    })
+}
+
+pub(crate) fn plan_format(path: &Path) -> Result<Format, Failure> {
+    Format::of(path).map_err(|error| Diagnostic::new(error.code(), error.to_string()).cannot())
+}
+
+pub(crate) fn write_plan(
+    session: &Session,
+    path: &Path,
+    format: Format,
+    input: &Path,
+) -> Result<(), Failure> {
+    let text = plan_file::to_text(&session.file(), format);
+    let text = text.map_err(|error| Diagnostic::new(error.code(), error.to_string()).cannot())?;
+    write(path, &[input], &text)
+}
+
+/// The answer to a budget.
+pub(crate) struct Verdict {
+    pub(crate) fits: bool,
+    diagnostic: Diagnostic,
+}
+
+impl Verdict {
+    fn failure(mut self, output: Option<&Path>) -> Failure {
+        if let Some(path) = output {
+            self.diagnostic
+                .notes
+                .push(format!("{} was not written", path.display()));
+        }
+        Failure::Told {
+            exit: NO,
+            diagnostics: vec![self.diagnostic],
+        }
+    }
+
+    pub(crate) fn into_diagnostic(self) -> Diagnostic {
+        self.diagnostic
+    }
+}
+
+/// Whether the plan fits `budget`, and if not: what is needed, where, by whom, and whether another
+/// plan could do.
+pub(crate) fn verdict(session: &Session, budget: u64) -> Verdict {
+    let state = session.persistent();
+    let needed = session.height().saturating_add(state);
+    let bounds: &Bounds = &session.bounds;
+    let proved: u64 = bounds.arenas.values().map(|bound| bound.bytes).sum();
+    let figures = summary::Figures::of(session);
+    let title = format!(
+        "{} bytes do not suffice: {} are needed",
+        grouped(budget),
+        grouped(needed)
+    );
+    let mut diagnostic = Diagnostic::new("E0701", title);
+    diagnostic = diagnostic.note(format!(
+        "the smallest budget that works with these settings is {} ({needed} bytes); {} do not",
+        bytes(needed),
+        needed.saturating_sub(1)
+    ));
+    if state > 0 {
+        diagnostic = diagnostic.note(format!(
+            "{} of them are variables, kept from run to run",
+            bytes(state)
+        ));
+    }
+    diagnostic = diagnostic.note(format!(
+        "the fullest step is {}: {}",
+        session.step_label(figures.peak),
+        live(session, &figures)
+    ));
+    let reason = if proved > budget {
+        format!(
+            "no plan can help: {} at once, whatever the offsets ({})",
+            bytes(proved),
+            summary::bound_reason(session)
+        )
+    } else if figures.optimal {
+        // Cannot be: an optimal plan needs exactly what is proved.
+        "no plan can help".to_owned()
+    } else {
+        format!(
+            "the limit is the packing: {} live at once, and no plan of {} was found; one is not ruled out",
+            bytes(proved),
+            bytes(budget)
+        )
+    };
+    let help = if proved > budget {
+        "only smaller or fewer live tensors help: --reuse-inputs if inputs may be overwritten, smaller inputs, quantised types"
+    } else {
+        "a longer search for a better packing is not built yet"
+    };
+    Verdict {
+        fits: needed <= budget,
+        diagnostic: diagnostic.note(reason).help(help),
+    }
+}
+
+fn live(session: &Session, figures: &summary::Figures) -> String {
+    const SHOWN: usize = 12;
+    let arena = Session::arena();
+    let rows: Vec<_> = table::live_at(&session.checked, figures.peak)
+        .into_iter()
+        .filter(|r| r.arena == arena)
+        .collect();
+    let names: Vec<String> = rows
+        .iter()
+        .take(SHOWN)
+        .map(|row| format!("{} {}", row.name, grouped(row.size)))
+        .collect();
+    let more = rows.len().saturating_sub(SHOWN);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!(
+        "{} bytes in {}{more}",
+        grouped(figures.max_load),
+        names.join(", ")
+    )
+}

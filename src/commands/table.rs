@@ -1,0 +1,469 @@
+//! `table`: the interpreter state table, for people (text, md) and machines (csv, json).
+
+use crate::args::{TableArgs, TableFormat};
+use crate::failure::Failure;
+use crate::report::grid::{Grid, left, right, visible};
+use crate::report::units::{bytes, count, grouped, percent};
+use crate::report::{Out, summary};
+use crate::session::{self, GraphSide, Session};
+use bayplan_graph::Role;
+use bayplan_graph::table::{NodeRow, TensorRow};
+use bayplan_planner::{ArenaId, Step, table};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Json<'a> {
+    summary: summary::Json,
+    arenas: Vec<ArenaJson>,
+    roles: Vec<RoleRow>,
+    tensors: &'a [TensorRow],
+    scratch: Vec<table::BufferRow>,
+    nodes: &'a [NodeRow],
+}
+
+#[derive(Serialize)]
+struct ArenaJson {
+    name: String,
+    bytes: u64,
+    lower_bound_bytes: Option<u64>,
+    optimal: bool,
+    buffers: usize,
+    max_load_bytes: u64,
+    peak_step: u32,
+    fragmentation: f64,
+}
+
+#[derive(Serialize)]
+struct RoleRow {
+    role: &'static str,
+    tensors: usize,
+    bytes: u64,
+}
+
+pub(crate) fn run(args: &TableArgs, out: &mut Out) -> Result<(), Failure> {
+    let session = session::open(&args.input, &args.planning, out.colour)?;
+    let format = if out.json {
+        TableFormat::Json
+    } else {
+        args.format
+    };
+    let figures = summary::Figures::of(&session);
+    let rows = Rows::of(&session, figures.peak);
+    match format {
+        TableFormat::Text => text(&session, &rows, out),
+        TableFormat::Csv => csv(&session, &rows, out),
+        TableFormat::Md => markdown(&session, &rows, out),
+        TableFormat::Json => out.value(&Json {
+            summary: summary::json(&session, None),
+            arenas: arenas(&session),
+            roles: roles(&session),
+            tensors: &rows.tensors,
+            scratch: rows.scratch,
+            nodes: &rows.nodes,
+        }),
+    }
+}
+
+/// The rows of a plan: tensors and nodes of a graph, or the buffers of a CSV.
+struct Rows {
+    tensors: Vec<TensorRow>,
+    /// Buffers that hold no tensor: scratch blocks, or all buffers of a CSV.
+    scratch: Vec<table::BufferRow>,
+    nodes: Vec<NodeRow>,
+}
+
+impl Rows {
+    fn of(session: &Session, peak: Step) -> Self {
+        let buffers = table::rows(&session.checked);
+        let Some(side) = &session.graph else {
+            return Self {
+                tensors: Vec::new(),
+                scratch: buffers,
+                nodes: Vec::new(),
+            };
+        };
+        let blocks: std::collections::BTreeSet<_> = side
+            .part
+            .placement
+            .scratch
+            .values()
+            .flatten()
+            .copied()
+            .collect();
+        let load = figures_load(session);
+        Self {
+            tensors: side.source().tensors(peak),
+            scratch: buffers
+                .into_iter()
+                .filter(|row| blocks.contains(&row.id))
+                .collect(),
+            nodes: side.source().nodes(|step| load.at(step)),
+        }
+    }
+}
+
+fn figures_load(session: &Session) -> bayplan_planner::sweep::Profile {
+    summary::Figures::of(session).profile
+}
+
+fn arenas(session: &Session) -> Vec<ArenaJson> {
+    let summaries = table::summaries(&session.checked);
+    let row = |arena: &table::ArenaSummary| ArenaJson {
+        name: arena.name.clone(),
+        bytes: arena.height,
+        lower_bound_bytes: arena.bound,
+        optimal: arena.optimal,
+        buffers: arena.buffers,
+        max_load_bytes: arena.max_load,
+        peak_step: arena.peak_step.0,
+        fragmentation: arena.fragmentation,
+    };
+    summaries.values().map(row).collect()
+}
+
+fn roles(session: &Session) -> Vec<RoleRow> {
+    let Some(side) = &session.graph else {
+        return Vec::new();
+    };
+    let tensors = side.graph().tensors();
+    let row = |role: Role| {
+        let these = tensors.values().filter(|t| t.role == role);
+        RoleRow {
+            role: role.name(),
+            tensors: these.clone().count(),
+            bytes: these.fold(0, |sum, t| sum.saturating_add(t.bytes)),
+        }
+    };
+    Role::ALL
+        .into_iter()
+        .map(row)
+        .filter(|row| row.tensors > 0)
+        .collect()
+}
+
+fn tensor_columns() -> Vec<crate::report::grid::Column> {
+    vec![
+        right("id", 3),
+        left("name", 0),
+        left("type", 4),
+        left("shape", 2),
+        right("bytes", 0),
+        left("role", 6),
+        left("steps", 7),
+        right("offset", 8),
+        right("end", 5),
+        left("shares with", 2),
+        left("why it lives", 1),
+    ]
+}
+
+/// Tensors by arena, then by offset and first step; what is outside comes last.
+fn text(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
+    out.line(&summary::text(session, out.width))?;
+    for (id, arena) in session.checked.problem().arenas().iter() {
+        let height = session.checked.plan().heights[id];
+        let lines = arena_grid(rows, id);
+        if lines.is_empty() {
+            continue;
+        }
+        out.line(&format!(
+            "\nARENA `{}`  {} ({} bytes)   ● lives at the heaviest step",
+            visible(&arena.name),
+            bytes(height),
+            grouped(height)
+        ))?;
+        let width = out.width;
+        out.text(&lines.lines(width))?;
+    }
+    if let Some(side) = &session.graph {
+        outside(rows, out)?;
+        nodes(side, rows, out)?;
+        totals(session, out)?;
+    }
+    health(session, out)
+}
+
+fn arena_grid(rows: &Rows, arena: ArenaId) -> Grid {
+    let mut lines: Vec<(u64, u32, u64, Vec<String>)> = Vec::new();
+    for row in &rows.tensors {
+        if let (Some(place), Some(life)) = (row.place, row.lifetime)
+            && place.arena == arena
+        {
+            lines.push((
+                place.offset,
+                life.start.0,
+                u64::from(row.id),
+                tensor_cells(row),
+            ));
+        }
+    }
+    for row in rows.scratch.iter().filter(|row| row.arena == arena) {
+        let role = if rows.tensors.is_empty() {
+            ""
+        } else {
+            "scratch"
+        };
+        let mark = if row.at_peak { "● " } else { "" };
+        let cells = vec![
+            if role.is_empty() {
+                row.id.to_string()
+            } else {
+                String::new()
+            },
+            format!("{mark}{}", row.name),
+            String::new(),
+            String::new(),
+            grouped(row.size),
+            role.into(),
+            row.lifetime.to_string(),
+            grouped(row.offset),
+            grouped(row.end),
+            String::new(),
+            if row.fixed {
+                "offset given".into()
+            } else {
+                String::new()
+            },
+        ];
+        lines.push((row.offset, row.lifetime.start.0, 1 << 32, cells));
+    }
+    lines.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+    let mut grid = Grid::new(tensor_columns());
+    lines.into_iter().for_each(|line| grid.row(line.3));
+    grid
+}
+
+fn tensor_cells(row: &TensorRow) -> Vec<String> {
+    let mark = if row.at_peak { "● " } else { "" };
+    let offset = row.place.map(|place| place.offset);
+    vec![
+        row.id.to_string(),
+        format!("{mark}{}", row.name),
+        row.dtype.clone().unwrap_or_default(),
+        shape(row),
+        grouped(row.bytes),
+        row.role.into(),
+        row.lifetime
+            .map(|life| life.to_string())
+            .unwrap_or_default(),
+        offset.map(grouped).unwrap_or_default(),
+        offset
+            .map(|offset| grouped(offset + row.bytes))
+            .unwrap_or_default(),
+        row.shares_with.join(" "),
+        row.why.clone(),
+    ]
+}
+
+fn shape(row: &TensorRow) -> String {
+    let dims = row.shape.as_ref().map(|dims| {
+        dims.iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join("x")
+    });
+    dims.map(|dims| {
+        if dims.is_empty() {
+            "scalar".into()
+        } else {
+            dims
+        }
+    })
+    .unwrap_or_default()
+}
+
+fn outside(rows: &Rows, out: &mut Out) -> Result<(), Failure> {
+    let mut grid = Grid::new(vec![
+        right("id", 3),
+        left("name", 0),
+        left("type", 4),
+        left("shape", 2),
+        right("bytes", 0),
+        left("role", 6),
+        left("why", 1),
+    ]);
+    for row in rows.tensors.iter().filter(|row| row.place.is_none()) {
+        grid.row(vec![
+            row.id.to_string(),
+            row.name.clone(),
+            row.dtype.clone().unwrap_or_default(),
+            shape(row),
+            grouped(row.bytes),
+            row.role.into(),
+            row.why.clone(),
+        ]);
+    }
+    if grid.is_empty() {
+        return Ok(());
+    }
+    out.line("\nOUTSIDE the arenas")?;
+    let width = out.width;
+    out.text(&grid.lines(width))
+}
+
+fn nodes(side: &GraphSide, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
+    if rows.nodes.is_empty() {
+        return Ok(());
+    }
+    out.line(&format!(
+        "\nNODES in order of execution ({})",
+        count(side.graph().nodes().len(), "step")
+    ))?;
+    let mut grid = Grid::new(vec![
+        right("step", 0),
+        left("node", 0),
+        left("op", 4),
+        right("live bytes", 5),
+        right("scratch", 1),
+        left("reads", 3),
+        left("makes", 2),
+    ]);
+    for row in &rows.nodes {
+        let scratch = if row.scratch_bytes > 0 {
+            grouped(row.scratch_bytes)
+        } else {
+            String::new()
+        };
+        grid.row(vec![
+            row.step.to_string(),
+            row.name.clone(),
+            row.op.clone(),
+            grouped(row.live_bytes),
+            scratch,
+            row.inputs.join(" "),
+            row.outputs.join(" "),
+        ]);
+    }
+    let width = out.width;
+    out.text(&grid.lines(width))
+}
+
+fn totals(session: &Session, out: &mut Out) -> Result<(), Failure> {
+    out.line("\nTOTALS by role")?;
+    let mut grid = Grid::new(vec![
+        left("role", 0),
+        right("tensors", 0),
+        right("bytes", 0),
+    ]);
+    for row in roles(session) {
+        grid.row(vec![
+            row.role.into(),
+            grouped(row.tensors as u64),
+            grouped(row.bytes),
+        ]);
+    }
+    let width = out.width;
+    out.text(&grid.lines(width))
+}
+
+/// The three figures of every memory report: peak, allocations, fragmentation; and reuse.
+fn health(session: &Session, out: &mut Out) -> Result<(), Failure> {
+    let figures = summary::Figures::of(session);
+    out.line(&format!(
+        "\nreuse {}   fragmentation {} (bytes of the arena that are free even at the heaviest step)   allocations {} at load, 0 while running   base aligned to {}",
+        percent(figures.reuse_rate),
+        percent(figures.fragmentation),
+        figures.allocations,
+        summary::base_alignment(session),
+    ))
+}
+
+fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
+    out.line("id,name,type,shape,bytes,role,first,end,arena,offset,shares_with,why")?;
+    let arenas = session.checked.problem().arenas();
+    for row in &rows.tensors {
+        let life = row.lifetime;
+        let cells = [
+            row.id.to_string(),
+            row.name.clone(),
+            row.dtype.clone().unwrap_or_default(),
+            shape(row),
+            row.bytes.to_string(),
+            row.role.to_owned(),
+            life.map(|l| l.start.to_string()).unwrap_or_default(),
+            life.map(|l| l.end.to_string()).unwrap_or_default(),
+            row.place
+                .map(|p| arenas[p.arena].name.clone())
+                .unwrap_or_default(),
+            row.place.map(|p| p.offset.to_string()).unwrap_or_default(),
+            row.shares_with.join(" "),
+            row.why.clone(),
+        ];
+        out.line(&cells.map(|cell| quoted(&cell)).join(","))?;
+    }
+    for row in &rows.scratch {
+        let role = if rows.tensors.is_empty() {
+            "buffer"
+        } else {
+            "scratch"
+        };
+        let (first, end) = (row.lifetime.start.to_string(), row.lifetime.end.to_string());
+        let cells = [
+            row.id.to_string(),
+            row.name.clone(),
+            String::new(),
+            String::new(),
+            row.size.to_string(),
+            role.to_owned(),
+            first,
+            end,
+            arenas[row.arena].name.clone(),
+            row.offset.to_string(),
+            String::new(),
+            String::new(),
+        ];
+        out.line(&cells.map(|cell| quoted(&cell)).join(","))?;
+    }
+    Ok(())
+}
+
+/// RFC 4180: quotes only where needed.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", cell.replace('"', "\"\""));
+    }
+    cell.to_owned()
+}
+
+fn markdown(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
+    let cell = |text: &str| visible(text).replace('|', "\\|");
+    out.line(
+        "| id | name | type | shape | bytes | role | steps | arena | offset | shares with | why |",
+    )?;
+    out.line("|---:|---|---|---|---:|---|---|---|---:|---|---|")?;
+    let arenas = session.checked.problem().arenas();
+    for row in &rows.tensors {
+        let cells = tensor_cells(row);
+        let arena = row
+            .place
+            .map(|p| arenas[p.arena].name.clone())
+            .unwrap_or_default();
+        let cells = [
+            &row.id.to_string(),
+            &row.name,
+            &cells[2],
+            &cells[3],
+            &cells[4],
+            &cells[5],
+            &cells[6],
+            &arena,
+            &cells[7],
+            &cells[9],
+            &cells[10],
+        ];
+        out.line(&format!("| {} |", cells.map(|text| cell(text)).join(" | ")))?;
+    }
+    for row in &rows.scratch {
+        let arena = &arenas[row.arena].name;
+        out.line(&format!(
+            "| {} | {} | | | {} | scratch | {} | {} | {} | | |",
+            row.id,
+            cell(&row.name),
+            grouped(row.size),
+            row.lifetime,
+            cell(arena),
+            grouped(row.offset)
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! Files to typed inputs: a graph, a problem, or a plan; never a guess.
+
+use crate::failure::{CANNOT, DEFECT, Diagnostic, Failure, Spot};
+use bayplan_graph::format::own::{self, GraphFileError, Syntax};
+use bayplan_graph::plan_file::GraphPart;
+use bayplan_graph::{Graph, facts};
+use bayplan_planner::file::csv::{self, CsvErrors, Parsed};
+use bayplan_planner::file::plan_file::{self, Format, PlanFile};
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Text files beyond this are refused.
+const MAX_BYTES: u64 = 1 << 31;
+
+/// What a path turned out to hold.
+pub(crate) enum Input {
+    /// A model.
+    Graph(Arc<Graph>),
+    /// A CSV of buffers.
+    Problem(Box<Parsed>),
+    /// A plan.
+    Plan(Box<PlanFile<GraphPart>>),
+}
+
+/// A file's path and text, for diagnostics.
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) text: Arc<str>,
+}
+
+impl Source {
+    fn spot(&self, line: usize, column: usize, width: usize, label: impl Into<String>) -> Spot {
+        Spot {
+            path: self.path.clone(),
+            text: self.text.clone(),
+            line,
+            column,
+            width,
+            label: label.into(),
+        }
+    }
+}
+
+/// Loads a graph, a CSV or a plan, whichever it is. `ops`: facts to add to a graph.
+pub(crate) fn load(path: &Path, ops: Option<&Path>) -> Result<Input, Failure> {
+    let extension = extension(path);
+    if matches!(&*extension, "tflite" | "onnx" | "gguf" | "safetensors") {
+        return Err(Diagnostic::new("E0104", format!("cannot read `{}`: .{extension} files are not supported yet", path.display()))
+            .help("this version reads its own graph format (.json, .ron; docs/graph-format.md) and CSVs of buffers")
+            .cannot());
+    }
+    if !matches!(&*extension, "json" | "ron" | "csv") {
+        return Err(
+            Diagnostic::new("E0104", format!("cannot tell what `{}` is", path.display()))
+                .note(if extension.is_empty() {
+                    "it has no ending".to_owned()
+                } else {
+                    format!("its ending is `.{extension}`")
+                })
+                .help("graphs and plans end in .json or .ron, problems in .csv")
+                .cannot(),
+        );
+    }
+    let source = read(path)?;
+    if extension == "csv" {
+        return match csv::read(&source.text) {
+            Ok(parsed) => Ok(Input::Problem(Box::new(parsed))),
+            Err(errors) => Err(csv_failure(&source, &errors)),
+        };
+    }
+    if is_plan(&source.text) {
+        return plan_file(&source, path).map(|file| Input::Plan(Box::new(file)));
+    }
+    let syntax = if extension == "json" {
+        Syntax::Json
+    } else {
+        Syntax::Ron
+    };
+    graph(&source, path, syntax, ops).map(|graph| Input::Graph(Arc::new(graph)))
+}
+
+fn extension(path: &Path) -> String {
+    let extension = path
+        .extension()
+        .map(|e| e.to_string_lossy().to_ascii_lowercase());
+    extension.unwrap_or_default()
+}
+
+fn read(path: &Path) -> Result<Source, Failure> {
+    let shown = path.display().to_string();
+    let unreadable =
+        |why: String| Diagnostic::new("E0101", format!("cannot read `{shown}`: {why}"));
+    let mut file =
+        std::fs::File::open(path).map_err(|error| unreadable(error.to_string()).cannot())?;
+    let metadata = file
+        .metadata()
+        .map_err(|error| unreadable(error.to_string()).cannot())?;
+    if metadata.is_dir() {
+        return Err(unreadable("it is a directory".into())
+            .help("name a file in it")
+            .cannot());
+    }
+    if metadata.len() > MAX_BYTES {
+        let limit = super::report::units::bytes(MAX_BYTES);
+        return Err(unreadable(format!("it is larger than {limit}")).cannot());
+    }
+    let mut bytes = Vec::new();
+    let within = (&mut file).take(MAX_BYTES).read_to_end(&mut bytes);
+    within.map_err(|error| unreadable(error.to_string()).cannot())?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Diagnostic::new(
+            "E0102",
+            format!("`{shown}` is not text: byte {at} is not UTF-8"),
+        )
+        .help("graphs, plans and CSVs are UTF-8 text")
+        .cannot()
+    })?;
+    if text.trim().is_empty() {
+        return Err(Diagnostic::new("E0103", format!("`{shown}` is empty"))
+            .help("docs/graph-format.md shows the smallest graph; `bayplan pack --help` the CSV's columns")
+            .cannot());
+    }
+    Ok(Source {
+        path: shown,
+        text: text.into(),
+    })
+}
+
+/// A plan's first key is `schema`.
+fn is_plan(text: &str) -> bool {
+    let start = text.trim_start_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '\u{feff}' | '(' | '{' | '"')
+    });
+    start.starts_with("schema")
+}
+
+fn csv_failure(source: &Source, errors: &CsvErrors) -> Failure {
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    for error in &errors.listed {
+        let mut diagnostic = Diagnostic::new(error.code, error.message.clone());
+        if error.line > 0 {
+            let (line, column, width) = (
+                error.line as usize,
+                error.column as usize,
+                error.width as usize,
+            );
+            diagnostic = diagnostic.at(source.spot(line, column, width, error.label.clone()));
+        } else {
+            diagnostic = diagnostic.note(format!("in {}", source.path));
+        }
+        diagnostic.help.clone_from(&error.help);
+        diagnostics.push(diagnostic);
+    }
+    if errors.unlisted > 0
+        && let Some(last) = diagnostics.last_mut()
+    {
+        last.notes.push(format!(
+            "and {} more errors in {}",
+            errors.unlisted, source.path
+        ));
+    }
+    Failure::Told {
+        exit: CANNOT,
+        diagnostics,
+    }
+}
+
+fn plan_file(source: &Source, path: &Path) -> Result<PlanFile<GraphPart>, Failure> {
+    let result = Format::of(path).and_then(|format| plan_file::from_text(&source.text, format));
+    result.map_err(|error| {
+        let mut diagnostic = Diagnostic::new(error.code(), error.to_string());
+        diagnostic = match error.place() {
+            Some((line, column)) => {
+                diagnostic.at(source.spot(line as usize, column as usize, 1, "here"))
+            }
+            None => diagnostic.note(format!("in {}", source.path)),
+        };
+        diagnostic.cannot()
+    })
+}
+
+fn graph(
+    source: &Source,
+    path: &Path,
+    syntax: Syntax,
+    ops: Option<&Path>,
+) -> Result<Graph, Failure> {
+    let told = |error| graph_failure(source, &error);
+    let mut file = own::parse(&source.text, syntax).map_err(told)?;
+    if let Some(ops) = ops {
+        let facts_source = read(ops)?;
+        let facts = facts::read(&facts_source.text)
+            .map_err(|error| facts_failure(&facts_source, &error))?;
+        facts::apply(&mut file, &facts).map_err(|error| facts_failure(&facts_source, &error))?;
+    }
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    own::graph(file, &stem.unwrap_or_default()).map_err(told)
+}
+
+fn graph_failure(source: &Source, error: &GraphFileError) -> Failure {
+    let in_file = |d: Diagnostic| d.note(format!("in {}", source.path));
+    match error {
+        GraphFileError::Syntax {
+            line,
+            column,
+            message,
+        } => {
+            let diagnostic = Diagnostic::new("E0401", format!("this is no graph: {message}"));
+            diagnostic
+                .at(source.spot(*line, (*column).max(1), 1, "here"))
+                .help("docs/graph-format.md lists the keys of a graph file")
+                .cannot()
+        }
+        GraphFileError::Graph(errors) => {
+            let told = errors.0.iter().take(100).map(|error| in_file(Diagnostic::new("E0402", error.to_string())));
+            let mut diagnostics: Vec<Diagnostic> = told.collect();
+            let more = errors.0.len().saturating_sub(diagnostics.len());
+            if let Some(last) = diagnostics.last_mut().filter(|_| more > 0) {
+                last.notes.push(format!("and {more} more errors"));
+            }
+            Failure::Told {
+                exit: CANNOT,
+                diagnostics,
+            }
+        }
+        GraphFileError::Unsized { .. } => in_file(Diagnostic::new("E0404", error.to_string()))
+            .help("state `bytes`, or `dtype` and `shape`; for a custom operator --ops FILE.ron can say its result's shape")
+            .cannot(),
+        GraphFileError::Empty => in_file(Diagnostic::new("E0103", error.to_string())).cannot(),
+        _ => in_file(Diagnostic::new("E0403", error.to_string())).cannot(),
+    }
+}
+
+fn facts_failure(source: &Source, error: &facts::FactsError) -> Failure {
+    let diagnostic = Diagnostic::new("E0405", format!("cannot use the operator facts: {error}"));
+    match error {
+        facts::FactsError::Syntax { line, column, .. } => {
+            diagnostic.at(source.spot(*line, *column, 1, "here"))
+        }
+        _ => diagnostic.note(format!("in {}", source.path)),
+    }
+    .help("docs/graph-format.md shows a facts file")
+    .cannot()
+}
+
+/// A plan of ours that failed our own check or replay: save what is needed to find out why.
+pub(crate) fn defect(what: &str, saved: &impl serde::Serialize) -> Failure {
+    let path = std::env::temp_dir().join(format!("bayplan-defect-{}.json", std::process::id()));
+    let text = serde_json::to_vec_pretty(saved).unwrap_or_default();
+    let written = bayplan_planner::file::atomic::write_atomic(&path, &text);
+    let note = match written {
+        Ok(()) => format!("the problem and the plan are saved in {}", path.display()),
+        Err(error) => format!("the problem could not be saved: {error}"),
+    };
+    Failure::Told {
+        exit: DEFECT,
+        diagnostics: vec![Diagnostic::new("E0901", what.to_owned()).note(note).help(
+            "this is a defect of bayplan, not of your file: please report it with that file",
+        )],
+    }
+}

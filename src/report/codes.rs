@@ -1,0 +1,135 @@
+//! What every code means: for `explain`, and a test that no code is unknown.
+
+/// Codes of the command; CSV and plan files have theirs in the planner.
+const OWN: &[(&str, &str)] = &[
+    (
+        "E0101",
+        "A file cannot be read: it does not exist, is a directory, is too large, or the system refuses it. The message says which.",
+    ),
+    (
+        "E0102",
+        "A file is not UTF-8 text. Graphs, plans and CSVs are text; the message names the first byte that is not.",
+    ),
+    (
+        "E0103",
+        "A file, or the graph in it, is empty. The smallest graph is {\"tensors\":[{\"name\":\"x\",\"bytes\":4,\"kind\":\"input\"}],\"ops\":[],\"outputs\":[\"x\"]}.",
+    ),
+    (
+        "E0104",
+        "The kind of a file is told by its ending: .json and .ron hold graphs or plans, .csv buffers. Model formats that this version cannot read yet are named by the message.",
+    ),
+    (
+        "E0105",
+        "The planner could not start, for instance because no strategy was left to run.",
+    ),
+    (
+        "E0106",
+        "A file or standard output cannot be written. Files are written under a temporary name and renamed, so nothing half-written is left, and an input is never overwritten.",
+    ),
+    (
+        "E0107",
+        "A name or number given on the command line does not exist in this plan: a tensor, a step, a code, a verb.",
+    ),
+    (
+        "E0401",
+        "The text is no graph: broken JSON or RON, a misspelt key, a value of the wrong kind. The place is shown. docs/graph-format.md lists all keys.",
+    ),
+    (
+        "E0402",
+        "The graph breaks a rule: a name declared twice, a tensor read before it is made, two producers, an output that nothing makes, a view outside its input. Every broken rule is reported, with names.",
+    ),
+    (
+        "E0403",
+        "A name in the graph file is not declared, or a subgraph call does not fit the subgraph.",
+    ),
+    (
+        "E0404",
+        "A tensor has no size: neither `bytes` nor `dtype` and `shape` are stated. For the result of a custom operator, --ops FILE.ron can say its shape.",
+    ),
+    (
+        "E0405",
+        "The operator facts of --ops cannot be used: broken RON, an operator kind that does not occur, or a position that a node does not have.",
+    ),
+    (
+        "E0501",
+        "The buffers are no problem that can be planned: sums beyond 64 bits, given offsets that clash or are misaligned, an empty lifetime.",
+    ),
+    (
+        "E0502",
+        "The plan is wrong: the independent checker found buffers that overlap, a height, an alignment, a given offset or a claim that is not true. Every violation is reported.",
+    ),
+    (
+        "E0503",
+        "The bounds stored in a plan file are not the bounds of the problem stored in it: the file was changed by hand or by another program.",
+    ),
+    (
+        "E0601",
+        "Running the plan would go wrong: the replay of who owns each byte found an operand, an output or a variable that is not whole when it is needed.",
+    ),
+    (
+        "E0602",
+        "The plan file's graph does not fit the plan: it was changed after the plan was made, or the plan was made for another graph. Plan again.",
+    ),
+    (
+        "E0701",
+        "It does not fit. The message says what is needed, which step is the fullest, who lives there, and whether a better plan is ruled out (proved) or was only not found.",
+    ),
+    (
+        "E0801",
+        "The picture or the conversion cannot be made in that format. The message names the formats that can.",
+    ),
+    (
+        "E0802",
+        "Two plans cannot be compared, for instance because one is a plan of a graph and the other of a CSV.",
+    ),
+    (
+        "E0901",
+        "A plan made by bayplan failed bayplan's own check or replay. This is a defect of bayplan. Nothing was written; the problem is saved so that it can be reported.",
+    ),
+];
+
+/// All codes with their explanations, in order.
+pub(crate) fn all() -> Vec<(&'static str, &'static str)> {
+    let csv = bayplan_planner::file::csv::CODES;
+    let plan = bayplan_planner::file::plan_file::CODES;
+    let mut all: Vec<_> = OWN.iter().chain(csv).chain(plan).copied().collect();
+    all.sort_unstable();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_distinct_and_every_one_in_the_source_is_explained() {
+        let all = all();
+        assert!(all.windows(2).all(|pair| pair[0].0 != pair[1].0));
+        let sources = [
+            include_str!("../input.rs"),
+            include_str!("../session.rs"),
+            include_str!("../failure.rs"),
+            include_str!("../commands/mod.rs"),
+            include_str!("../commands/plan.rs"),
+            include_str!("../commands/pack.rs"),
+            include_str!("../commands/inspect.rs"),
+            include_str!("../commands/check.rs"),
+            include_str!("../commands/convert.rs"),
+            include_str!("../commands/draw.rs"),
+            include_str!("../commands/diff.rs"),
+            include_str!("../commands/explain.rs"),
+        ];
+        let mut used = 0;
+        for source in sources {
+            for (at, _) in source.match_indices("\"E0") {
+                let code = &source[at + 1..at + 6];
+                used += 1;
+                assert!(
+                    all.iter().any(|(known, _)| *known == code),
+                    "{code} is not explained"
+                );
+            }
+        }
+        assert!(used > 15);
+    }
+}

@@ -1,0 +1,394 @@
+//! The summary of a plan: a few lines that answer the first questions.
+
+use super::units::{bytes, count, grouped, percent};
+use crate::session::{GraphSide, Session};
+use bayplan_graph::Role;
+use bayplan_planner::sweep::Profile;
+use bayplan_planner::{Claim, Step, table};
+use serde::Serialize;
+
+/// The stable keys of `plan --json`.
+#[derive(Serialize)]
+pub(crate) struct Json {
+    schema: u32,
+    input: String,
+    profile: String,
+    arena_bytes: u64,
+    persistent_bytes: u64,
+    total_bytes: u64,
+    weight_bytes: u64,
+    unused_weight_bytes: u64,
+    naive_bytes: u64,
+    max_load_bytes: u64,
+    lower_bound_bytes: u64,
+    order_bound_bytes: Option<u64>,
+    packing_optimal: bool,
+    order_optimal: Option<bool>,
+    base_alignment: u64,
+    buffers: usize,
+    tensors: usize,
+    intermediate_tensors: usize,
+    intermediate_bytes: u64,
+    steps: u32,
+    peak_step: u32,
+    peak_node: Option<String>,
+    fragmentation: f64,
+    reuse_rate: f64,
+    allocations: usize,
+    in_place_taken: usize,
+    strategy: String,
+    order: &'static str,
+    checked: bool,
+    certified: bool,
+    budget_bytes: Option<u64>,
+    fits: Option<bool>,
+    elapsed_ms: f64,
+}
+
+/// Figures that both forms show.
+pub(crate) struct Figures {
+    pub(crate) height: u64,
+    pub(crate) bound: u64,
+    pub(crate) optimal: bool,
+    pub(crate) naive: u64,
+    pub(crate) max_load: u64,
+    pub(crate) peak: Step,
+    pub(crate) fragmentation: f64,
+    pub(crate) reuse_rate: f64,
+    /// Blocks that have to be allocated at load: arenas that are not empty.
+    pub(crate) allocations: usize,
+    /// Buffers in the first arena.
+    pub(crate) buffers: usize,
+    pub(crate) profile: Profile,
+}
+
+impl Figures {
+    pub(crate) fn of(session: &Session) -> Self {
+        let summaries = table::summaries(&session.checked);
+        let naive = session.naive();
+        let heights = session.checked.plan().heights.values();
+        let arena = summaries.values().next();
+        let height = session.height();
+        let ratio = |part: u64, whole: u64| {
+            if whole == 0 {
+                0.0
+            } else {
+                part as f64 / whole as f64
+            }
+        };
+        Self {
+            height,
+            bound: session.bound(),
+            optimal: session
+                .checked
+                .plan()
+                .claims
+                .values()
+                .all(|claim| matches!(claim, Claim::Optimal(_))),
+            naive,
+            max_load: arena.map_or(0, |a| a.max_load),
+            peak: arena.map_or(Step(0), |a| a.peak_step),
+            fragmentation: arena.map_or(0.0, |a| a.fragmentation),
+            reuse_rate: ratio(naive.saturating_sub(height), naive),
+            allocations: heights.filter(|&&height| height > 0).count(),
+            buffers: arena.map_or(0, |a| a.buffers),
+            profile: arena.map(|a| a.load_profile.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// The JSON of a plan. `budget`: bytes that there are, where asked.
+pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
+    let figures = Figures::of(session);
+    let graph = session.graph.as_ref();
+    let (weights, unused) = graph.map_or((0, 0), |side| side.graph().weight_bytes());
+    let (intermediates, intermediate_bytes) = graph.map_or((0, 0), intermediates);
+    let total = figures.height + session.persistent();
+    Json {
+        schema: bayplan_planner::file::plan_file::SCHEMA,
+        input: session.input.clone(),
+        profile: session.profile.clone(),
+        arena_bytes: figures.height,
+        persistent_bytes: session.persistent(),
+        total_bytes: total,
+        weight_bytes: weights,
+        unused_weight_bytes: unused,
+        naive_bytes: figures.naive,
+        max_load_bytes: figures.max_load,
+        lower_bound_bytes: figures.bound,
+        order_bound_bytes: None,
+        packing_optimal: figures.optimal,
+        order_optimal: None,
+        base_alignment: base_alignment(session),
+        buffers: session.checked.problem().buffers().len(),
+        tensors: graph.map_or(0, |side| side.graph().tensors().len()),
+        intermediate_tensors: intermediates,
+        intermediate_bytes,
+        steps: session.checked.problem().horizon().0,
+        peak_step: figures.peak.0,
+        peak_node: session.step_name(figures.peak).map(str::to_owned),
+        fragmentation: figures.fragmentation,
+        reuse_rate: figures.reuse_rate,
+        allocations: figures.allocations,
+        in_place_taken: graph.map_or(0, |side| in_place(side).0),
+        strategy: session.checked.plan().strategy.clone(),
+        order: "file",
+        checked: true,
+        certified: graph.is_some(),
+        budget_bytes: budget,
+        fits: budget.map(|budget| total <= budget),
+        elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
+    }
+}
+
+/// Tensors that are made and not given (results and outputs), and their bytes.
+fn intermediates(side: &GraphSide) -> (usize, u64) {
+    let graph = side.graph();
+    let made = graph.tensors().iter().filter(|(id, t)| {
+        matches!(t.role, Role::Activation | Role::Output) && side.lifetimes.get(*id).is_some()
+    });
+    made.fold((0, 0), |(n, sum), (_, t)| {
+        (n + 1, sum.saturating_add(t.bytes))
+    })
+}
+
+/// In-place offers taken, and all of them.
+fn in_place(side: &GraphSide) -> (usize, usize) {
+    let offers = side.part.decisions.iter().filter(|d| d.3 == "in-place");
+    let taken = offers.clone().filter(|d| d.4 == "taken");
+    (taken.count(), offers.count())
+}
+
+/// What the arena's base address must be a multiple of.
+pub(crate) fn base_alignment(session: &Session) -> u64 {
+    let problem = session.checked.problem();
+    let arena = Session::arena();
+    let inside = problem.buffers().iter().filter(|(id, b)| {
+        session.checked.plan().places[*id].arena == arena && !b.extent.is_empty()
+    });
+    inside
+        .map(|(id, _)| problem.alignment(id, arena))
+        .max()
+        .unwrap_or(1)
+}
+
+/// The lines of the summary.
+pub(crate) fn text(session: &Session, width: Option<usize>) -> String {
+    let figures = Figures::of(session);
+    let mut lines = Vec::new();
+    lines.extend(session.graph.as_ref().map(model));
+    let mut row = |label: &str, size: String, rest: String, end: String| {
+        lines.push(
+            format!("{label:<9} {size:>9}    {rest:<42}  {end}")
+                .trim_end()
+                .to_owned(),
+        );
+    };
+    let exact = format!(
+        "{} bytes for {}",
+        grouped(figures.height),
+        count(figures.buffers, "buffer")
+    );
+    row("arena", bytes(figures.height), exact, String::new());
+    row(
+        "bound",
+        bytes(figures.bound),
+        bound_reason(session),
+        verdict(&figures),
+    );
+    let saved = figures.naive.saturating_sub(figures.height);
+    let end = format!("{} saved ({})", bytes(saved), percent(figures.reuse_rate));
+    row(
+        "without",
+        bytes(figures.naive),
+        "if nothing were shared".into(),
+        end,
+    );
+    if session.persistent() > 0 {
+        row(
+            "state",
+            bytes(session.persistent()),
+            "kept from run to run, beside the arena".into(),
+            String::new(),
+        );
+    }
+    if let Some(side) = &session.graph {
+        let (used, unused) = side.graph().weight_bytes();
+        if used + unused > 0 {
+            let idle = if unused > 0 {
+                format!("{} that no op reads", bytes(unused))
+            } else {
+                String::new()
+            };
+            row("weights", bytes(used), "outside the arena".into(), idle);
+        }
+        if side.graph().external_io() {
+            let external = side
+                .graph()
+                .tensors()
+                .iter()
+                .filter(|(id, _)| side.graph().is_external(*id));
+            let size = external.fold(0_u64, |sum, (_, t)| sum.saturating_add(t.bytes));
+            row(
+                "caller",
+                bytes(size),
+                "inputs and outputs in the caller's memory".into(),
+                String::new(),
+            );
+        }
+    }
+    lines.push(format!("load      {}", sparkline(session, &figures, width)));
+    lines.extend(peak(session, &figures));
+    lines.push(made_by(session));
+    lines.join("\n")
+}
+
+fn model(side: &GraphSide) -> String {
+    let graph = side.graph();
+    let (made, _) = intermediates(side);
+    let given = graph
+        .tensors()
+        .values()
+        .filter(|t| t.role == Role::Input)
+        .count();
+    let name = super::grid::visible(graph.name());
+    let what = format!(
+        "{}, {} and {}",
+        count(graph.nodes().len(), "op"),
+        count(given, "input"),
+        count(made, "intermediate tensor")
+    );
+    format!("model     {name}: {what}")
+}
+
+fn verdict(figures: &Figures) -> String {
+    if figures.optimal {
+        return "optimal".into();
+    }
+    let gap = figures.height.saturating_sub(figures.bound);
+    let share = if figures.bound == 0 {
+        0.0
+    } else {
+        gap as f64 / figures.bound as f64
+    };
+    format!("gap {} ({}), not ruled out", bytes(gap), percent(share))
+}
+
+/// Why no plan can be smaller.
+pub(crate) fn bound_reason(session: &Session) -> String {
+    use bayplan_planner::Witness;
+    let Some(bound) = session.bounds.arenas.get(Session::arena()) else {
+        return String::new();
+    };
+    match bound.witness {
+        Witness::Nothing => "nothing has to be placed".into(),
+        Witness::Load { step, alignment } => {
+            let live = session.checked.problem().buffers().values().filter(|b| {
+                b.arenas == [Session::arena()] && b.extent.iter().any(|r| r.steps.contains(step))
+            });
+            let rounded = if alignment > 1 {
+                format!(" at multiples of {alignment}")
+            } else {
+                String::new()
+            };
+            format!(
+                "{} live at {}{rounded}",
+                count(live.count(), "buffer"),
+                session.step_label(step)
+            )
+        }
+        Witness::Placed { buffer } => {
+            let name = super::grid::visible(&session.checked.problem().buffers()[buffer].name);
+            format!("`{name}` cannot be lower beside the given offsets")
+        }
+    }
+}
+
+/// The load over all steps: one character for each range of steps, its largest load.
+fn sparkline(session: &Session, figures: &Figures, width: Option<usize>) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let steps = session.checked.problem().horizon().0;
+    if steps == 0 || figures.max_load == 0 {
+        return "nothing lives in the arena".into();
+    }
+    let columns =
+        u64::from(steps).min(width.map_or(64, |w| w.saturating_sub(12).clamp(8, 64)) as u64);
+    let table = figures.profile.range_max();
+    let edge = |column: u64| u32::try_from(u64::from(steps) * column / columns).unwrap_or(u32::MAX);
+    let bar = |column: u64| {
+        let load = table.max(bayplan_planner::Lifetime::new(
+            edge(column),
+            edge(column + 1),
+        ));
+        let level = (u128::from(load) * 8).div_ceil(u128::from(figures.max_load));
+        if load == 0 {
+            ' '
+        } else {
+            BARS[usize::try_from(level).unwrap_or(8).clamp(1, 8) - 1]
+        }
+    };
+    (0..columns).map(bar).collect()
+}
+
+/// The heaviest step and the largest of what lives there.
+fn peak(session: &Session, figures: &Figures) -> Vec<String> {
+    const SHOWN: usize = 4;
+    if figures.max_load == 0 {
+        return Vec::new();
+    }
+    let arena = Session::arena();
+    let live: Vec<_> = table::live_at(&session.checked, figures.peak)
+        .into_iter()
+        .filter(|row| row.arena == arena)
+        .collect();
+    let names: Vec<String> = live
+        .iter()
+        .take(SHOWN)
+        .map(|row| {
+            format!(
+                "{} {}",
+                super::grid::shorten(&super::grid::visible(&row.name), 28),
+                bytes(row.size)
+            )
+        })
+        .collect();
+    let more = live.len().saturating_sub(SHOWN);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    vec![format!(
+        "peak      {}: {}{more}",
+        session.step_label(figures.peak),
+        names.join(", ")
+    )]
+}
+
+fn made_by(session: &Session) -> String {
+    let strategy = &session.checked.plan().strategy;
+    let tried = session.tried.len();
+    let tried = if tried > 1 {
+        format!(", best of {tried} tried")
+    } else {
+        String::new()
+    };
+    let shares = session
+        .graph
+        .as_ref()
+        .map(in_place)
+        .filter(|&(_, offers)| offers > 0);
+    let shares = shares.map_or_else(String::new, |(taken, offers)| {
+        format!("; {taken} of {offers} in-place offers taken")
+    });
+    format!("made by   {strategy}{tried}{shares}")
+}
+
+/// `checked`, and `certified` where there is a graph.
+pub(crate) fn seal(session: &Session) -> &'static str {
+    if session.graph.is_some() {
+        "checked and certified"
+    } else {
+        "checked"
+    }
+}
