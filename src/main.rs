@@ -22,8 +22,7 @@ fn main() -> ExitCode {
     let mut out = Out::new(cli.color, cli.json);
     let done = run(cli.verb, &mut out).and_then(|()| out.finish());
     match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(Failure::No) => {
             let _ = out.finish();
             ExitCode::from(failure::NO)

@@ -151,6 +151,10 @@ pub struct NodeBuilder<'a> {
     pub(crate) node: &'a mut Node,
 }
 
+#[expect(
+    clippy::return_self_not_must_use,
+    reason = "the node is in the model already; a chain ends as a statement"
+)]
 impl NodeBuilder<'_> {
     /// The kernel may write `output` over `input`, reading each element before it writes it.
     pub fn in_place(self, input: TensorId, output: TensorId) -> Self {

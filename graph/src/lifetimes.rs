@@ -1,7 +1,7 @@
 //! When each tensor is live, by a reverse scan of the schedule.
 //!
 //! Goes in: graph and schedule. Comes out: one half-open lifetime for each tensor that needs bytes
-//! of an arena. Scanning backwards, the first reader met is the last one (TFLite's rule, T008):
+//! of an arena. Scanning backwards, the first reader met is the last one (the rule of `TFLite`):
 //!
 //! ```text
 //! step   0 conv   1 split   2 head        x 0..1 (with reuse_inputs)   a 0..2

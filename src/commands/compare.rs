@@ -81,7 +81,7 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
             break;
         }
     }
-    rows.sort_by(|a, b| (a.arena_bytes, !a.in_place).cmp(&(b.arena_bytes, !b.in_place)));
+    rows.sort_by_key(|row| (row.arena_bytes, !row.in_place));
     Ok(Json {
         input: input.display().to_string(),
         lower_bound_bytes: best.as_ref().map_or(0, Session::bound),

@@ -19,11 +19,11 @@ use std::path::Path;
 
 /// Writes a file under a temporary name and renames it; never over one of the inputs.
 pub(crate) fn write(path: &Path, inputs: &[&Path], text: &str) -> Result<(), Failure> {
-    let same = |input: &&Path| match (path.canonicalize(), input.canonicalize()) {
+    let same = |input: &Path| match (path.canonicalize(), input.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
-        _ => path == *input,
+        _ => path == input,
     };
-    if inputs.iter().any(|input| same(&input)) {
+    if inputs.iter().any(|input| same(input)) {
         return Err(Diagnostic::new(
             "E0106",
             format!("will not write `{}` over the input", path.display()),

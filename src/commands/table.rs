@@ -227,9 +227,11 @@ fn arena_grid(rows: &Rows, arena: ArenaId) -> Grid {
         ];
         lines.push((row.offset, row.lifetime.start.0, 1 << 32, cells));
     }
-    lines.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+    lines.sort_by_key(|line| (line.0, line.1, line.2));
     let mut grid = Grid::new(tensor_columns());
-    lines.into_iter().for_each(|line| grid.row(line.3));
+    for line in lines {
+        grid.row(line.3);
+    }
     grid
 }
 

@@ -66,11 +66,7 @@ impl Excerpt {
             .nth(spot.line.saturating_sub(1) + CONTEXT)
             .unwrap_or("");
         let first = spot.column.saturating_sub(1);
-        let skip = if first > MAX_LINE / 2 {
-            first - MAX_LINE / 2
-        } else {
-            0
-        };
+        let skip = first.saturating_sub(MAX_LINE / 2);
         let text: String = line
             .chars()
             .skip(skip)

@@ -91,10 +91,10 @@ impl Grid {
             .map(|line| line.trim_end().to_owned() + "\n")
             .collect();
         if !hidden.is_empty() {
-            lines += &format!(
-                "(no room for: {}; widen the terminal, or use --format csv)\n",
-                hidden.join(", ")
-            );
+            let hidden = hidden.join(", ");
+            lines.push_str("(no room for: ");
+            lines.push_str(&hidden);
+            lines.push_str("; widen the terminal, or use --format csv)\n");
         }
         lines
     }

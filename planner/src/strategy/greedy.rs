@@ -127,7 +127,14 @@ pub(super) fn load(problem: &Problem) -> Profile {
 /// Steps by load descending (ties: earlier first); at each, what lives there and is not yet in the
 /// order, by size descending. Buffers without bytes come last.
 fn by_breadth(problem: &Problem) -> Vec<BufferId> {
-    let mut steps = load(problem).points().to_vec();
+    // Every buffer lives at the step at which it starts; a point of the profile may be missing there
+    // when as much ends as begins.
+    let load = load(problem);
+    let rects = problem.buffers().values().flat_map(|b| &b.extent);
+    let mut steps: Vec<Step> = rects.map(|r| r.steps.start).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let mut steps: Vec<(Step, u64)> = steps.into_iter().map(|step| (step, load.at(step))).collect();
     steps.sort_by_key(|&(step, load)| (Reverse(load), step));
     let mut left = TimeIndex::new(problem, true);
     let mut order = Vec::with_capacity(problem.buffers().len());
@@ -154,4 +161,21 @@ fn by_breadth(problem: &Problem) -> Vec<BufferId> {
         .filter(|(_, b)| b.extent.is_empty());
     order.extend(empty.map(|(id, _)| id));
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breadth_finds_buffers_that_begin_where_as_much_ends() {
+        // The load is 10 throughout: `b` begins where `a` ends.
+        let problem = Problem::single(vec![
+            Buffer::new("a", 0..2, 10),
+            Buffer::new("b", 2..3, 10),
+            Buffer::new("empty", 0..3, 0),
+        ]);
+        let order = by_breadth(&problem.unwrap());
+        assert_eq!(order.len(), 3);
+    }
 }

@@ -95,7 +95,7 @@ pub(crate) fn check<T: Debug>(
         config.rng_seed = RngSeed::Fixed(0xbab1a);
     }
     // The first row is for the whole, the others for its parts.
-    let inputs = (vec(vec(any::<u32>(), 24), 1..=1 + rows), any::<u64>());
+    let inputs = (vec(vec(any::<u32>(), 40), 1..=1 + rows), any::<u64>());
     let result = TestRunner::new(config).run(&inputs, |(rows, seed)| {
         let input = make(&mut Tape::new(rows, None));
         property(&input, &mut Tape::new(Vec::new(), Some(seed)));
