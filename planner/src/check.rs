@@ -7,13 +7,14 @@
 //! recomputed here from the problem alone, proves what the claim says.
 //!
 //! It knows the vocabulary and nothing else: no strategy, no index, no bound of the other modules.
-//! Pairs of buffers are compared one by one among those live together; sums are `u128`.
+//! Sums are `u128`.
 
 use crate::bounds::{Bound, Witness};
 use crate::ids::{ArenaId, BufferId};
 use crate::lifetime::Step;
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::{Problem, Rect};
+use std::collections::BTreeMap;
 
 /// One way in which a plan is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -127,6 +128,9 @@ pub enum Violation {
 
 /// At most this many violations are listed; a plan with more is no less wrong.
 pub const MAX_VIOLATIONS: usize = 10_000;
+
+/// Listing the overlaps of a wrong plan takes at most about this many comparisons.
+const MAX_COMPARISONS: usize = 2_000_000_000;
 
 /// A plan together with its problem, accepted by [`check()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -274,7 +278,8 @@ struct Placed {
     hi: u64,
 }
 
-/// Walks over time; each rectangle is compared with all that are still live when it starts.
+/// Walks over time. Where nothing overlaps, that is seen from neighbours alone; where something
+/// does, each rectangle is compared with all that are live when it starts, so that all is reported.
 fn overlaps(problem: &Problem, plan: &Plan, found: &mut Vec<Violation>) {
     for arena in problem.arenas().ids() {
         let mut rects: Vec<Placed> = Vec::new();
@@ -290,21 +295,55 @@ fn overlaps(problem: &Problem, plan: &Plan, found: &mut Vec<Violation>) {
             }
         }
         rects.sort_by_key(|r| (r.rect.steps.start, r.buffer));
-        let mut live: Vec<Placed> = Vec::new();
-        for new in rects {
-            live.retain(|old| old.rect.steps.end > new.rect.steps.start);
-            for old in &live {
-                if old.lo < new.hi && new.lo < old.hi && old.buffer != new.buffer {
-                    if found.len() >= MAX_VIOLATIONS {
-                        return;
-                    }
-                    if !excused(problem, plan, old.buffer, new.buffer) {
-                        found.push(overlap(problem, old, &new));
-                    }
-                }
-            }
-            live.push(new);
+        if !all_apart(&rects) {
+            report_overlaps(problem, plan, &rects, found);
         }
+    }
+}
+
+/// Whether no two of these rectangles, sorted by start, share a byte at a step. The live ones are
+/// kept by first byte; as long as they are apart, a new one meets another iff it meets the last of
+/// those that begin below its end.
+fn all_apart(rects: &[Placed]) -> bool {
+    let mut by_end: Vec<&Placed> = rects.iter().collect();
+    by_end.sort_by_key(|r| r.rect.steps.end);
+    let mut ended = by_end.into_iter().peekable();
+    let mut live: BTreeMap<u64, u64> = BTreeMap::new();
+    for new in rects {
+        while let Some(dead) = ended.next_if(|dead| dead.rect.steps.end <= new.rect.steps.start) {
+            live.remove(&dead.lo);
+        }
+        if live
+            .range(..new.hi)
+            .next_back()
+            .is_some_and(|(_, &hi)| hi > new.lo)
+        {
+            return false;
+        }
+        live.insert(new.lo, new.hi);
+    }
+    true
+}
+
+/// Compares every two rectangles that live together. Stops after [`MAX_COMPARISONS`], but not before
+/// something was found: a plan that is wrong is refused in any case.
+fn report_overlaps(problem: &Problem, plan: &Plan, rects: &[Placed], found: &mut Vec<Violation>) {
+    let mut live: Vec<&Placed> = Vec::new();
+    let mut comparisons = 0;
+    for new in rects {
+        live.retain(|old| old.rect.steps.end > new.rect.steps.start);
+        comparisons += live.len();
+        for old in &live {
+            let meet = old.lo < new.hi && new.lo < old.hi && old.buffer != new.buffer;
+            if meet && !excused(problem, plan, old.buffer, new.buffer) {
+                found.push(overlap(problem, old, new));
+            }
+        }
+        let enough = found.len() >= MAX_VIOLATIONS || comparisons > MAX_COMPARISONS;
+        if enough && !found.is_empty() {
+            return;
+        }
+        live.push(new);
     }
 }
 

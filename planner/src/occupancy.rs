@@ -9,7 +9,6 @@ use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::lifetime::Lifetime;
 use crate::plan::Place;
 use crate::problem::{Pair, Problem, Rect};
-use std::collections::BTreeMap;
 
 const BLOCK: usize = 32;
 
@@ -139,27 +138,6 @@ impl TimeIndex {
     }
 }
 
-/// The pairs of a problem by buffer, for the inner loops.
-pub(crate) struct PairIndex<'a> {
-    pairs: BTreeMap<(BufferId, BufferId), &'a Pair>,
-}
-
-impl<'a> PairIndex<'a> {
-    pub(crate) fn new(problem: &'a Problem) -> Self {
-        let key = |p: &Pair| (p.lower.min(p.upper), p.lower.max(p.upper));
-        Self {
-            pairs: problem.pairs().iter().map(|p| (key(p), p)).collect(),
-        }
-    }
-
-    pub(crate) fn get(&self, a: BufferId, b: BufferId) -> Option<&'a Pair> {
-        if self.pairs.is_empty() {
-            return None;
-        }
-        self.pairs.get(&(a.min(b), a.max(b))).copied()
-    }
-}
-
 /// How a free range of offsets is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
@@ -172,7 +150,6 @@ pub(crate) enum Fit {
 /// Buffers placed so far, and where another one may go.
 pub(crate) struct Occupancy<'a> {
     problem: &'a Problem,
-    pairs: PairIndex<'a>,
     time: TimeIndex,
     places: Table<BufferId, Option<Place>>,
     /// Ranges of offsets that are taken: `from..to`, kept to spare an allocation a query.
@@ -184,7 +161,6 @@ impl<'a> Occupancy<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Self {
         Self {
             problem,
-            pairs: PairIndex::new(problem),
             time: TimeIndex::new(problem, false),
             places: Table::filled(None, problem.buffers().len()),
             blocked: Vec::new(),
@@ -241,7 +217,6 @@ impl<'a> Occupancy<'a> {
     fn collect_blocked(&mut self, buffer: BufferId, arena: ArenaId) {
         let Self {
             problem,
-            pairs,
             time,
             places,
             blocked,
@@ -256,7 +231,7 @@ impl<'a> Occupancy<'a> {
                 }
                 let below = (place.offset + other.rect.lo).checked_sub(rect.hi);
                 let mut range = (below.map_or(0, |lowest| lowest + 1), top - rect.lo);
-                if let Some(pair) = pairs.get(buffer, other.buffer) {
+                if let Some(pair) = problem.pair(buffer, other.buffer) {
                     relax(&mut range, pair, buffer, place.offset);
                 }
                 if range.0 < range.1 {

@@ -340,10 +340,14 @@ pub struct Problem {
     arenas: Table<ArenaId, Arena>,
     buffers: Table<BufferId, Buffer>,
     pairs: Vec<Pair>,
+    /// Positions in `pairs`, the smaller id first.
+    pair_of: BTreeMap<(BufferId, BufferId), usize>,
 }
 
+/// A problem as files have it, before validation.
 #[derive(Serialize, Deserialize)]
-struct Parts {
+#[serde(rename = "Problem")]
+pub(crate) struct Parts {
     arenas: Table<ArenaId, Arena>,
     buffers: Table<BufferId, Buffer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -394,7 +398,7 @@ impl Problem {
                 validate_places(buffer, &arenas, &mut errors);
             }
         }
-        validate_pairs(&pairs, buffers.len(), &mut errors);
+        let pair_of = validate_pairs(&pairs, buffers.len(), &mut errors);
         if !errors.is_empty() {
             return Err(ProblemErrors(errors));
         }
@@ -402,6 +406,7 @@ impl Problem {
             arenas,
             buffers,
             pairs,
+            pair_of,
         };
         problem
             .validate_sums()
@@ -436,8 +441,11 @@ impl Problem {
 
     /// The pair of these two buffers, in either order.
     pub fn pair(&self, a: BufferId, b: BufferId) -> Option<&Pair> {
-        let same = |p: &&Pair| (p.lower, p.upper) == (a, b) || (p.lower, p.upper) == (b, a);
-        self.pairs.iter().find(same)
+        if self.pairs.is_empty() {
+            return None;
+        }
+        let position = self.pair_of.get(&(a.min(b), a.max(b)))?;
+        Some(&self.pairs[*position])
     }
 
     /// The alignment that `buffer` has in `arena`: the least common multiple of both.
@@ -487,20 +495,27 @@ impl Problem {
         Err(ProblemError::LoadOverflow { load, step, names })
     }
 
+    /// Pairs of fixed buffers that clash, the first [`MAX_CLASHES`].
     fn fixed_clashes(&self) -> Vec<ProblemError> {
         let fixed = |(id, b): (BufferId, &Buffer)| b.fixed_offset.map(|offset| (id, offset));
         let mut fixed: Vec<(BufferId, u64)> = self.buffers.iter().filter_map(fixed).collect();
         fixed.sort_by_key(|&(id, _)| (self.buffers[id].lifetime().start, id));
         let mut clashes = Vec::new();
-        for (position, &(a, at)) in fixed.iter().enumerate() {
-            let end = self.buffers[a].lifetime().end;
-            let later = fixed[position + 1..].iter();
-            for &(b, bt) in later.take_while(|&&(b, _)| self.buffers[b].lifetime().start < end) {
-                let apart = self.buffers[a].arenas != self.buffers[b].arenas;
-                if !apart && let Some(clash) = self.fixed_clash((a, at), (b, bt)) {
+        let mut live: Vec<(BufferId, u64)> = Vec::new();
+        for (b, bt) in fixed {
+            let start = self.buffers[b].lifetime().start;
+            live.retain(|&(a, _)| self.buffers[a].lifetime().end > start);
+            for &(a, at) in &live {
+                let together = self.buffers[a].arenas == self.buffers[b].arenas;
+                if together && let Some(clash) = self.fixed_clash((a, at), (b, bt)) {
                     clashes.push(clash);
                 }
             }
+            if clashes.len() >= MAX_CLASHES {
+                clashes.truncate(MAX_CLASHES);
+                break;
+            }
+            live.push((b, bt));
         }
         clashes
     }
@@ -534,6 +549,9 @@ impl Problem {
         None
     }
 }
+
+/// At most this many clashes of given offsets are listed.
+const MAX_CLASHES: usize = 1000;
 
 /// Least common multiple, or nothing when it is 0 or beyond 64 bits.
 pub(crate) fn lcm(a: u64, b: u64) -> Option<u64> {
@@ -648,15 +666,20 @@ fn validate_places(
     }
 }
 
-fn validate_pairs(pairs: &[Pair], buffers: usize, errors: &mut Vec<ProblemError>) {
-    let mut seen = std::collections::BTreeSet::new();
+fn validate_pairs(
+    pairs: &[Pair],
+    buffers: usize,
+    errors: &mut Vec<ProblemError>,
+) -> BTreeMap<(BufferId, BufferId), usize> {
+    let mut positions = BTreeMap::new();
     for (index, pair) in pairs.iter().enumerate() {
         let known = pair.lower.index() < buffers && pair.upper.index() < buffers;
         let ordered = (pair.lower.min(pair.upper), pair.lower.max(pair.upper));
-        if !known || pair.lower == pair.upper || !seen.insert(ordered) {
+        if !known || pair.lower == pair.upper || positions.insert(ordered, index).is_some() {
             errors.push(ProblemError::Pair { index });
         }
     }
+    positions
 }
 
 #[cfg(test)]

@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 #[derive(Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a key of its own")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each a key of its own"
+)]
 struct Json {
     input: String,
     valid: bool,

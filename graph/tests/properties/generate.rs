@@ -45,6 +45,8 @@ struct Maker<'a> {
     /// Tensors that exist so far, with their bytes.
     made: Vec<(TensorId, u64)>,
     states: Vec<(TensorId, u64)>,
+    /// Views with what they are a view of and its bytes.
+    views: Vec<(TensorId, (TensorId, u64))>,
     /// Most sizes are this, its half or its double, so that results fit over operands.
     base: u64,
     typed: bool,
@@ -68,6 +70,7 @@ pub(crate) fn graph(t: &mut Tape, fixed: bool) -> Graph {
         model,
         made: Vec::new(),
         states: Vec::new(),
+        views: Vec::new(),
         alignment,
         external,
         declared: 0,
@@ -167,6 +170,12 @@ impl Maker<'_> {
             if self.t.chance(10) {
                 operands.push(operand); // x + x
             }
+            let whole = self.views.iter().find(|view| view.0 == operand.0);
+            if let Some(&(_, whole)) = whole
+                && self.t.chance(30)
+            {
+                operands.push(whole); // a view and what it is a view of
+            }
         }
         let state = update.then(|| self.states[self.t.index(self.states.len())]);
         if let Some(state) = state
@@ -183,6 +192,7 @@ impl Maker<'_> {
                 let slice = self.slice(whole);
                 results.push((slice.1, slice.3));
                 slices.push((slice.0, slice.1, slice.2));
+                self.views.push((slice.1, whole));
             }
         }
         let plain = if viewing || update {

@@ -172,7 +172,10 @@ impl<'a> Machine<'a> {
                 ])
             })
             .collect();
-        let alone = |t: &&TensorId| targets.iter().all(|target| !target.elementwise.contains(t));
+        // What is offered to no result and not updated may be read at any time.
+        let alone = |t: &&TensorId| {
+            node.in_place.iter().all(|offer| offer.0 != **t) && !node.writes.contains(t)
+        };
         let sampled: Vec<TensorId> = operands.iter().filter(alone).copied().collect();
         for i in 0..longest.unwrap_or(0) {
             let values: Vec<u8> = targets
@@ -249,13 +252,18 @@ impl<'a> Machine<'a> {
         }
         // A result offered over a state that the node updates is the state's new contents.
         for index in 0..targets.len() {
-            if let Some(state) = targets[index].updates
-                && let Some(update) = targets.iter().find(|t| t.tensor == state)
-            {
-                let (kernel, elementwise) = (update.kernel, update.elementwise.clone());
-                targets[index].elementwise = elementwise;
-                targets[index].kernel = kernel;
-            }
+            let Some(state) = targets[index].updates else {
+                continue;
+            };
+            let update = targets
+                .iter()
+                .position(|t| t.tensor == state)
+                .expect("it is written");
+            let mut elementwise = targets[update].elementwise.clone();
+            elementwise.append(&mut targets[index].elementwise.clone());
+            targets[index].kernel = targets[update].kernel;
+            targets[index].elementwise.clone_from(&elementwise);
+            targets[update].elementwise = elementwise;
         }
         targets
     }

@@ -83,29 +83,29 @@ fn semantic(reason: Reason) -> bool {
     )
 }
 
-/// Whether a storage in which this refused decision is taken gives a plan that is refused.
-fn refused_when_taken(graph: &Arc<Graph>, plan: &GraphPlan, decision: &Decision) -> bool {
+/// Whether a storage in which this refused decision is taken gives a plan that is refused; nothing
+/// where the two are in one class already, which cannot be forged.
+fn refused_when_taken(graph: &Arc<Graph>, plan: &GraphPlan, decision: &Decision) -> Option<bool> {
     let schedule = plan.certified.schedule();
     let storage = plan.storage.clone().forged(decision.input, decision.output);
+    if storage.home(decision.input) != storage.home(decision.output) {
+        return None;
+    }
     let problem = placement::problem(graph, schedule, &plan.lifetimes, &storage, plan.alignment);
     let Ok((problem, placed)) = problem else {
-        return true;
+        return Some(true);
     };
     let made = bayplan_planner::plan(problem, &Options::default()).expect("no limits");
     let locations = placement::locate(&placed, made.checked.plan()).expect("they belong together");
-    refused(
-        graph,
-        schedule,
-        made.checked,
-        &locations,
-        plan.policy.reuse_inputs,
-    )
+    let reuse_inputs = plan.policy.reuse_inputs;
+    let refused = refused(graph, schedule, made.checked, &locations, reuse_inputs);
+    Some(refused)
 }
 
 #[test]
 fn forged_sharing_is_refused() {
     let counts: RefCell<BTreeMap<&str, (u32, u32)>> = RefCell::default();
-    graphs(300, true, |graph, t| {
+    graphs(1000, true, |graph, t| {
         let Some(plan) = any_plan(graph, t) else {
             return;
         };
@@ -113,13 +113,21 @@ fn forged_sharing_is_refused() {
             let Some(reason) = decision.refused.filter(|&r| semantic(r)) else {
                 continue;
             };
-            let refused = refused_when_taken(graph, &plan, decision);
+            let Some(refused) = refused_when_taken(graph, &plan, decision) else {
+                continue;
+            };
             // The others may be harmless in the end: a state that is rewritten before it is read,
-            // a result that nobody reads.
-            let always = matches!(
-                reason,
-                Reason::StillReadBy(..) | Reason::MustSurvive(_) | Reason::IsInput(_)
-            );
+            // a result that nobody reads; or a view, which says the same in its input's bytes.
+            let mut views = graph.nodes()[decision.node].views.iter();
+            let view = views.any(|view| view.output == decision.output);
+            let lost = match reason {
+                Reason::StillReadBy(_, t) | Reason::MustSurvive(t) | Reason::IsInput(t) => {
+                    graph.tensors()[t].bytes
+                }
+                _ => 0,
+            };
+            let written = graph.tensors()[decision.output].bytes;
+            let always = lost > 0 && written > 0 && !view;
             assert!(refused || !always, "{decision:?}");
             let mut counts = counts.borrow_mut();
             let count = counts.entry(reason.name()).or_default();
@@ -138,7 +146,7 @@ fn forged_sharing_is_refused() {
         "Larger",
         "OtherOperand",
     ] {
-        assert!(counts[reason].0 > 50, "{reason} {counts:?}");
+        assert!(counts[reason].0 > 20, "{reason} {counts:?}");
     }
 }
 

@@ -29,9 +29,8 @@ mod probe;
 mod tests;
 
 use crate::bounds::Bounds;
-use crate::ids::{ArenaId, BufferId, Table};
 use crate::plan::Plan;
-use crate::problem::{Arena, Buffer, Pair, Problem, ProblemErrors};
+use crate::problem::{Parts, Problem, ProblemErrors};
 use ron::ser::PrettyConfig;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -130,15 +129,6 @@ struct Unvalidated<G> {
 
 fn none<G>() -> Option<G> {
     None
-}
-
-#[derive(Deserialize)]
-#[serde(rename = "Problem")]
-struct Parts {
-    arenas: Table<ArenaId, Arena>,
-    buffers: Table<BufferId, Buffer>,
-    #[serde(default)]
-    pairs: Vec<Pair>,
 }
 
 /// Why a plan file cannot be read or written.
@@ -276,18 +266,13 @@ impl<G> TryFrom<Unvalidated<G>> for PlanFile<G> {
 
     fn try_from(file: Unvalidated<G>) -> Result<Self, PlanFileError> {
         known(file.schema)?;
-        let Parts {
-            arenas,
-            buffers,
-            pairs,
-        } = file.problem;
         Ok(Self {
             schema: file.schema,
             made_by: file.made_by,
             profile: file.profile,
             options: file.options,
             bounds: file.bounds,
-            problem: Problem::new(arenas, buffers, pairs).map_err(PlanFileError::Problem)?,
+            problem: Problem::try_from(file.problem).map_err(PlanFileError::Problem)?,
             plan: file.plan,
             graph: file.graph,
         })

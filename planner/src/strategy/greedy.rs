@@ -59,55 +59,41 @@ pub(super) fn may_hold(problem: &Problem, arena: ArenaId, size: u64, offset: u64
 
 fn order(problem: &Problem, strategy: Strategy) -> (Vec<BufferId>, Fit) {
     let buffers = problem.buffers();
-    let size = |id: &BufferId| Reverse(buffers[*id].size());
-    let start = |id: &BufferId| buffers[*id].lifetime().start;
-    let width = |id: &BufferId| Reverse(buffers[*id].lifetime().steps());
-    let mut ids: Vec<BufferId> = buffers.ids().collect();
-    let fit = match strategy {
-        Strategy::SizeFirstFit => {
-            ids.sort_by_cached_key(|id| (size(id), start(id), *id));
-            Fit::First
-        }
-        Strategy::SizeBestFit => {
-            ids.sort_by_cached_key(|id| (size(id), start(id), *id));
-            Fit::Best
-        }
+    // Of equal sizes, the more demanding alignment goes first.
+    let size = |id: BufferId| (Reverse(buffers[id].size()), Reverse(buffers[id].alignment));
+    let start = |id: BufferId| buffers[id].lifetime().start;
+    let width = |id: BufferId| Reverse(buffers[id].lifetime().steps());
+    let whole = Lifetime::new(0, problem.horizon().0);
+    match strategy {
+        Strategy::SizeFirstFit => (sorted(problem, |id| (size(id), start(id))), Fit::First),
+        Strategy::SizeBestFit => (sorted(problem, |id| (size(id), start(id))), Fit::Best),
         Strategy::WholeLifeBestFit => {
-            let whole = Lifetime::new(0, problem.horizon().0);
-            ids.sort_by_cached_key(|id| {
-                (buffers[*id].lifetime() != whole, size(id), start(id), *id)
-            });
-            Fit::Best
+            let partial = |id: BufferId| buffers[id].lifetime() != whole;
+            (
+                sorted(problem, |id| (partial(id), size(id), start(id))),
+                Fit::Best,
+            )
         }
-        Strategy::SizeLifeFirstFit => {
-            ids.sort_by_cached_key(|id| (size(id), width(id), *id));
-            Fit::First
-        }
-        Strategy::LifeBestFit => {
-            ids.sort_by_cached_key(|id| (width(id), size(id), *id));
-            Fit::Best
-        }
+        Strategy::SizeLifeFirstFit => (sorted(problem, |id| (size(id), width(id))), Fit::First),
+        Strategy::LifeBestFit => (sorted(problem, |id| (width(id), size(id))), Fit::Best),
         Strategy::AreaFirstFit => {
-            ids.sort_by_cached_key(|id| (Reverse(area(&buffers[*id])), *id));
-            Fit::First
+            let area = |id: BufferId| Reverse(area(&buffers[id]));
+            (sorted(problem, |id| (area(id), size(id).1)), Fit::First)
         }
-        Strategy::StartBestFit => {
-            ids.sort_by_cached_key(|id| (start(id), size(id), *id));
-            Fit::Best
-        }
-        Strategy::StartFirstFit => {
-            ids.sort_by_cached_key(|id| (start(id), size(id), *id));
-            Fit::First
-        }
-        Strategy::BreadthBestFit => {
-            ids = by_breadth(problem);
-            Fit::Best
-        }
+        Strategy::StartBestFit => (sorted(problem, |id| (start(id), size(id))), Fit::Best),
+        Strategy::StartFirstFit => (sorted(problem, |id| (start(id), size(id))), Fit::First),
+        Strategy::BreadthBestFit => (by_breadth(problem), Fit::Best),
         Strategy::MinOffsetTaw | Strategy::MinOffsetTwa | Strategy::MinOffsetWat => {
             unreachable!("min-offset chooses its order as it goes")
         }
-    };
-    (ids, fit)
+    }
+}
+
+/// All buffers by `key`, then by id.
+fn sorted<K: Ord>(problem: &Problem, key: impl Fn(BufferId) -> K) -> Vec<BufferId> {
+    let mut ids: Vec<BufferId> = problem.buffers().ids().collect();
+    ids.sort_by_cached_key(|&id| (key(id), id));
+    ids
 }
 
 /// Bytes × steps in use.
@@ -134,7 +120,10 @@ fn by_breadth(problem: &Problem) -> Vec<BufferId> {
     let mut steps: Vec<Step> = rects.map(|r| r.steps.start).collect();
     steps.sort_unstable();
     steps.dedup();
-    let mut steps: Vec<(Step, u64)> = steps.into_iter().map(|step| (step, load.at(step))).collect();
+    let mut steps: Vec<(Step, u64)> = steps
+        .into_iter()
+        .map(|step| (step, load.at(step)))
+        .collect();
     steps.sort_by_key(|&(step, load)| (Reverse(load), step));
     let mut left = TimeIndex::new(problem, true);
     let mut order = Vec::with_capacity(problem.buffers().len());
@@ -148,7 +137,10 @@ fn by_breadth(problem: &Problem) -> Vec<BufferId> {
             },
             |e| group.push(e.buffer),
         );
-        group.sort_by_key(|&id| (Reverse(problem.buffers()[id].size()), id));
+        group.sort_by_key(|&id| {
+            let buffer = &problem.buffers()[id];
+            (Reverse(buffer.size()), Reverse(buffer.alignment), id)
+        });
         group.dedup();
         for &id in &group {
             left.set_present(id, false);

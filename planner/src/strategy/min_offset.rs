@@ -3,7 +3,7 @@
 //! The order of google/minimalloc's solver (ASPLOS 2023) without its search: every unplaced buffer
 //! has a floor, the least offset above all placed buffers that overlap it in time. The buffer with
 //! the lowest floor is placed there; ties go by a static rank made of W(idth of life), A(rea) and
-//! T(otal of the fullest step of its life), each descending, then by id.
+//! T(otal of the fullest step of its life), each descending, then by alignment descending, then by id.
 //!
 //! Floors only rise, so a heap with stale keys suffices: a key that is too low when it comes up is
 //! pushed back. Memory is linear; time is the number of overlapping pairs plus heap work.
@@ -11,7 +11,7 @@
 use super::Strategy;
 use super::greedy::{area, load, may_hold};
 use crate::ids::{ArenaId, BufferId, Id, Table};
-use crate::occupancy::{Fit, Occupancy, PairIndex, TimeIndex};
+use crate::occupancy::{Fit, Occupancy, TimeIndex};
 use crate::plan::Place;
 use crate::problem::{Problem, Rect};
 use std::cmp::Reverse;
@@ -22,7 +22,6 @@ pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Pl
     let rank = rank(problem, strategy);
     let mut state = State {
         problem,
-        pairs: PairIndex::new(problem),
         unplaced: TimeIndex::new(problem, true),
         fixed: problem
             .buffers()
@@ -51,7 +50,6 @@ pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Pl
 
 struct State<'a> {
     problem: &'a Problem,
-    pairs: PairIndex<'a>,
     unplaced: TimeIndex,
     fixed: Option<Occupancy<'a>>,
     /// Least offset above everything placed in the current arena.
@@ -95,7 +93,6 @@ impl State<'_> {
         self.unplaced.set_present(id, false);
         let Self {
             problem,
-            pairs,
             unplaced,
             floors,
             ..
@@ -103,7 +100,10 @@ impl State<'_> {
         for below in &problem.buffers()[id].extent {
             unplaced.overlapping(below.steps, |other| {
                 let mut least = above(place.offset, *below, other.rect);
-                if let Some(pair) = pairs.get(id, other.buffer).filter(|pair| pair.lower == id) {
+                if let Some(pair) = problem
+                    .pair(id, other.buffer)
+                    .filter(|pair| pair.lower == id)
+                {
                     least = least.min(place.offset.saturating_add(pair.distance));
                 }
                 let floor = &mut floors[other.buffer];
@@ -132,7 +132,7 @@ fn rank(problem: &Problem, strategy: Strategy) -> Table<BufferId, u32> {
             Strategy::MinOffsetTaw => [total, area, width],
             _ => [total, width, area],
         };
-        (letters.map(Reverse), id)
+        (letters.map(Reverse), Reverse(buffer.alignment), id)
     };
     let mut order: Vec<BufferId> = problem.buffers().ids().collect();
     order.sort_by_cached_key(|&id| key(id));

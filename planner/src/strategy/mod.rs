@@ -15,7 +15,8 @@ use crate::problem::Problem;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A way to place buffers. Every order ends in the buffer's id, so each strategy is a function.
+/// A way to place buffers. Of equal sizes (or ranks) the larger alignment goes first; every order
+/// ends in the buffer's id, so each strategy is a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -7,6 +7,10 @@ use bayplan_planner::{Arena, ArenaId, Buffer, BufferId, Lifetime, Pair, Problem,
 
 /// What kind of problem.
 #[derive(Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one independent choice"
+)]
 pub(crate) struct Kind {
     /// At most this many buffers.
     pub(crate) buffers: usize,
@@ -112,9 +116,15 @@ fn allowed(t: &mut Tape, arenas: usize) -> Vec<ArenaId> {
 }
 
 fn extent(t: &mut Tape, kind: Kind) -> Vec<Rect> {
-    let start = u32::try_from(t.below(u64::from(kind.steps))).expect("steps are u32");
-    let longest = u64::from(kind.steps - start).min(1 + t.below(u64::from(kind.steps)));
-    let end = start + 1 + u32::try_from(t.below(longest)).expect("steps are u32");
+    let short =
+        |limit: u32, t: &mut Tape| u32::try_from(t.below(u64::from(limit))).expect("steps are u32");
+    let (start, end) = if t.chance(8) {
+        (0, kind.steps)
+    } else {
+        let start = short(kind.steps, t);
+        let longest = (kind.steps - start).min(1 + short(kind.steps, t));
+        (start, start + 1 + short(longest, t))
+    };
     let size = if t.chance(3) {
         0
     } else {
@@ -185,7 +195,7 @@ fn fix_some(wishes: &[Option<u64>], arenas: &[Arena], buffers: &mut [Buffer], pa
             continue;
         };
         let (a, b) = (buffers[index].alignment, arenas[arena.index()].alignment);
-        let unit = (1..).map(|k| a * k).find(|multiple| multiple % b == 0);
+        let unit = (1..=b).map(|k| a * k).find(|multiple| multiple % b == 0);
         let offset = wish - wish % unit.expect("there is a common multiple");
         let free = given.iter().all(|&(other, at)| {
             buffers[other.index()].arenas != buffers[index].arenas

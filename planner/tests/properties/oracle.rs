@@ -105,7 +105,8 @@ fn load_proof(problem: &Problem, arena: ArenaId, step: Step, alignment: u64) -> 
     for (_, buffer) in bound_to(problem, arena) {
         // Every offset is a multiple of both alignments: look at all of them up to `alignment`.
         let Arena { alignment: own, .. } = problem.arenas()[arena];
-        let possible = |offset: &u64| offset % buffer.alignment == 0 && offset % own == 0;
+        let possible =
+            |offset: &u64| offset.is_multiple_of(buffer.alignment) && offset.is_multiple_of(own);
         let period = alignment * buffer.alignment * own;
         let starts = (0..=period).filter(possible).all(|o| o % alignment == 0);
         for rect in &buffer.extent {
@@ -150,8 +151,8 @@ fn lowest_end(problem: &Problem, arena: ArenaId, id: BufferId) -> Option<u64> {
         return None;
     }
     let allowed = |offset: &u64| {
-        let aligned = offset % buffer.alignment == 0;
-        aligned && offset % problem.arenas()[arena].alignment == 0
+        let aligned = offset.is_multiple_of(buffer.alignment);
+        aligned && offset.is_multiple_of(problem.arenas()[arena].alignment)
     };
     let free = |offset: &u64| {
         let mut fixed = bound_to(problem, arena).filter_map(|(o, b)| Some((o, b, b.fixed_offset?)));
@@ -162,7 +163,7 @@ fn lowest_end(problem: &Problem, arena: ArenaId, id: BufferId) -> Option<u64> {
     };
     let offset = match buffer.fixed_offset {
         Some(offset) => offset,
-        None => (0..).filter(allowed).find(free)?,
+        None => (0..100_000).filter(allowed).find(free)?,
     };
     Some(offset + buffer.size())
 }
