@@ -183,9 +183,11 @@ impl NodeBuilder<'_> {
         self
     }
 
-    /// The node needs `bytes` of scratch while it runs.
+    /// The node needs `bytes` of scratch while it runs; 0 asks for none.
     pub fn scratch(self, bytes: u64) -> Self {
-        self.node.scratch.push(bytes);
+        if bytes > 0 {
+            self.node.scratch.push(bytes);
+        }
         self
     }
 

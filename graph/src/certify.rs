@@ -12,7 +12,7 @@
 mod ownership;
 
 use crate::ir::{Graph, Node, NodeId, Role, TensorId};
-use crate::placement::{Locations, Spot};
+use crate::placement::{Locations, Spot, persistent};
 use crate::schedule::Schedule;
 use bayplan_planner::{CheckedPlan, Place, Step, Table};
 use ownership::{Content, Owners};
@@ -32,8 +32,9 @@ pub enum Clobber {
         /// In the graph.
         expected: usize,
     },
-    /// A tensor that needs bytes has no place, or one beyond its arena.
-    #[error("`{tensor}` is not inside an arena")]
+    /// A tensor that needs bytes has no place, one beyond its arena, or, for a state, one in an arena
+    /// that is not kept from run to run.
+    #[error("`{tensor}` is not inside an arena that may hold it")]
     NotInArena {
         /// The tensor or scratch block.
         tensor: String,
@@ -54,8 +55,8 @@ pub enum Clobber {
         /// What is there.
         found: String,
     },
-    /// A node reads a tensor before it exists, or another version of a state.
-    #[error("step {step}: `{node}` reads `{tensor}` {what}")]
+    /// A node reads a tensor before it exists, or reads or writes another version of a state.
+    #[error("step {step}: `{node}` needs `{tensor}`, but runs {what}")]
     WrongVersion {
         /// When.
         step: Step,
@@ -327,13 +328,16 @@ impl Replay<'_> {
                 .is_some_and(|end| end <= height)
         };
         for (id, tensor) in self.graph.tensors().iter() {
+            let given = matches!(tensor.role, Role::Input | Role::State);
             let fine = match self.locations.tensors[id] {
-                Spot::At(place) => tensor.bytes == 0 || fits(place, tensor.bytes),
-                Spot::Outside => self.may_be_outside(id),
-                Spot::Nowhere => {
-                    let given = matches!(tensor.role, Role::Input | Role::State);
-                    tensor.bytes == 0 || !given && self.graph.producer(id).is_none()
+                _ if tensor.bytes == 0 => true,
+                // The arena of temporaries may be used by others between runs.
+                Spot::At(place) if tensor.role == Role::State => {
+                    fits(place, tensor.bytes) && place.arena == persistent()
                 }
+                Spot::At(place) => fits(place, tensor.bytes),
+                Spot::Outside => self.may_be_outside(id),
+                Spot::Nowhere => !given && self.graph.producer(id).is_none(),
             };
             if !fine {
                 let tensor = self.name(id);
@@ -405,6 +409,9 @@ impl Replay<'_> {
         for tensor in node.operands() {
             self.read(id, tensor);
         }
+        for &state in &node.writes {
+            self.in_turn(id, state);
+        }
         let views = self.views_in_place(node);
         let writes = self.writes(id, &views);
         self.conflicts(id, &writes);
@@ -420,37 +427,42 @@ impl Replay<'_> {
 
     /// The operand must exist, in the right version, and be whole.
     fn read(&mut self, id: NodeId, tensor: TensorId) {
-        let step = self.schedule.step(id);
-        let node = &self.graph.nodes()[id].name;
-        let expected = match self.graph.tensors()[tensor].role {
-            Role::State => u32::try_from(self.graph.version_read(id, tensor)).unwrap_or(u32::MAX),
-            _ => 0,
-        };
-        let what = if self.contents[tensor].is_none() {
-            "before it is made"
-        } else if self.versions[tensor] < expected {
-            "before it is updated"
-        } else if self.versions[tensor] > expected {
-            "after it was updated"
-        } else {
-            if let Some((lo, hi, found)) = self.damage(tensor) {
-                let (node, tensor) = (node.clone(), self.name(tensor));
-                self.found.push(Clobber::ReadsOther {
-                    step,
-                    node,
-                    tensor,
-                    lo,
-                    hi,
-                    found,
-                });
-            }
-            return;
-        };
-        let (node, tensor) = (node.clone(), self.name(tensor));
+        if self.contents[tensor].is_none() {
+            self.wrong_version(id, tensor, "before it is made");
+        } else if self.in_turn(id, tensor)
+            && let Some((lo, hi, found)) = self.damage(tensor)
+        {
+            self.found.push(Clobber::ReadsOther {
+                step: self.schedule.step(id),
+                node: self.graph.nodes()[id].name.clone(),
+                tensor: self.name(tensor),
+                lo,
+                hi,
+                found,
+            });
+        }
+    }
+
+    /// Whether a state has the version that this node finds in the order of the file.
+    fn in_turn(&mut self, id: NodeId, tensor: TensorId) -> bool {
+        if self.graph.tensors()[tensor].role != Role::State {
+            return true;
+        }
+        let expected = u32::try_from(self.graph.version_read(id, tensor)).unwrap_or(u32::MAX);
+        let found = self.versions[tensor];
+        if found != expected {
+            let early = found < expected;
+            let what = if early { "before it is updated" } else { "after it was updated" };
+            self.wrong_version(id, tensor, what);
+        }
+        found == expected
+    }
+
+    fn wrong_version(&mut self, id: NodeId, tensor: TensorId, what: &'static str) {
         self.found.push(Clobber::WrongVersion {
-            step,
-            node,
-            tensor,
+            step: self.schedule.step(id),
+            node: self.graph.nodes()[id].name.clone(),
+            tensor: self.name(tensor),
             what,
         });
     }

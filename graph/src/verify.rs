@@ -245,7 +245,8 @@ impl Rules<'_> {
         let Some(offset) = tensor.fixed_offset else {
             return;
         };
-        let external = self.model.external_io && matches!(tensor.role, Role::Input | Role::Output);
+        let of_caller = matches!(tensor.role, Role::Input | Role::Output) || tensor.is_output;
+        let external = self.model.external_io && of_caller;
         let why = if tensor.role == Role::Weight {
             "weights are not in an arena".to_owned()
         } else if external {

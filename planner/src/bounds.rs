@@ -79,7 +79,7 @@ fn arena_bound(problem: &Problem, arena: ArenaId, relief: &Relief) -> Bound {
         bytes: 0,
         witness: Witness::Nothing,
     };
-    for alignment in alignments(problem, arena, relief) {
+    for alignment in alignments(problem, arena) {
         let (bytes, step) = load_bound(problem, arena, alignment, relief);
         if bytes > best.bytes {
             let witness = Witness::Load { step, alignment };
@@ -95,11 +95,11 @@ fn arena_bound(problem: &Problem, arena: ArenaId, relief: &Relief) -> Bound {
     best
 }
 
-/// 1 and the distinct alignments of the arena's buffers, largest first after 1. With pairs only 1:
-/// two rectangles that overlap cannot both be rounded up.
-fn alignments(problem: &Problem, arena: ArenaId, relief: &Relief) -> Vec<u64> {
+/// 1 and the distinct alignments of the arena's buffers, largest first after 1. In a problem with
+/// pairs only 1: two rectangles that overlap cannot both be rounded up.
+fn alignments(problem: &Problem, arena: ArenaId) -> Vec<u64> {
     let mut distinct = BTreeSet::new();
-    if relief.is_empty() {
+    if problem.pairs().is_empty() {
         let ids = problem.buffers().ids();
         distinct.extend(
             ids.filter(|&b| only_in(&problem.buffers()[b], arena))
@@ -228,10 +228,6 @@ impl Relief {
         Self {
             sums: running.collect(),
         }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.sums.is_empty()
     }
 
     fn at(&self, arena: ArenaId, step: Step) -> u128 {

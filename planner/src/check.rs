@@ -458,11 +458,10 @@ fn proved_by_load(problem: &Problem, arena: ArenaId, step: Step, alignment: u64)
             }
         }
     }
-    let shared: u128 = problem
-        .pairs()
-        .iter()
-        .map(|pair| shared_by_pair(problem, pair, step))
-        .sum();
+    let may_be_here = |id: BufferId| problem.buffers()[id].arenas.contains(&arena);
+    let pairs = problem.pairs().iter();
+    let pairs = pairs.filter(|pair| may_be_here(pair.lower) && may_be_here(pair.upper));
+    let shared: u128 = pairs.map(|pair| shared_by_pair(problem, pair, step)).sum();
     u64::try_from(sum.saturating_sub(top_slack + shared)).ok()
 }
 

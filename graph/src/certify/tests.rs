@@ -103,7 +103,7 @@ fn states_keep_their_versions_and_survive() {
     let refused = certify(graph, schedule, planned.checked, locations, true).unwrap_err();
     assert_eq!(
         refused.clobbers[0].to_string(),
-        "step 1: `head` reads `state` before it is updated"
+        "step 1: `head` needs `state`, but runs before it is updated"
     );
 }
 

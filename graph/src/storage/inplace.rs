@@ -83,7 +83,9 @@ impl Builder<'_> {
         let tensor = member.tensor;
         let described = &self.graph.tensors()[tensor];
         let step = self.schedule.step(node);
-        let overlaps = member.offset < written.1 && written.0 < member.offset + described.bytes;
+        let end = member.offset + described.bytes;
+        let empty = described.bytes == 0 || written.0 == written.1;
+        let overlaps = !empty && member.offset < written.1 && written.0 < end;
         if !overlaps {
             return None;
         }

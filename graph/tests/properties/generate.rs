@@ -154,7 +154,7 @@ impl Maker<'_> {
             Role::Activation
         };
         let id = self.tensor(bytes, role);
-        if self.t.chance(5) {
+        if self.t.chance(5) && !(self.external && self.fixed) {
             self.model.output(id);
         }
         (id, bytes)

@@ -2,6 +2,7 @@
 
 use super::super::generate;
 use super::*;
+use crate::problem::Buffer;
 use proptest::prelude::*;
 
 /// A graph part as another crate might have it.
