@@ -36,6 +36,7 @@ mod occupancy;
 pub mod picture;
 pub mod plan;
 pub mod problem;
+mod shelf;
 pub mod strategy;
 pub mod sweep;
 pub mod table;

@@ -9,6 +9,7 @@ use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::lifetime::Lifetime;
 use crate::plan::Place;
 use crate::problem::{Pair, Problem, Rect};
+use crate::shelf::{Shelf, Wanted};
 
 const BLOCK: usize = 32;
 
@@ -152,9 +153,17 @@ pub(crate) struct Occupancy<'a> {
     problem: &'a Problem,
     time: TimeIndex,
     places: Table<BufferId, Option<Place>>,
+    /// By arena, the same rectangles by first byte; only kept where no pair may overlap.
+    shelves: Table<ArenaId, Shelf>,
+    /// How many rectangles the last search met.
+    met: usize,
     /// Ranges of offsets that are taken: `from..to`, kept to spare an allocation a query.
     blocked: Vec<(u64, u64)>,
 }
+
+/// From this share of the placed rectangles on (1 in so many), a pass over all of them by first byte
+/// is faster than finding and sorting those that are live.
+const DENSE: usize = 12;
 
 impl<'a> Occupancy<'a> {
     /// Nothing is placed.
@@ -163,6 +172,8 @@ impl<'a> Occupancy<'a> {
             problem,
             time: TimeIndex::new(problem, false),
             places: Table::filled(None, problem.buffers().len()),
+            shelves: problem.arenas().ids().map(|_| Shelf::default()).collect(),
+            met: 0,
             blocked: Vec::new(),
         }
     }
@@ -186,12 +197,35 @@ impl<'a> Occupancy<'a> {
     pub(crate) fn put(&mut self, buffer: BufferId, place: Place) {
         self.places[buffer] = Some(place);
         self.time.set_present(buffer, true);
+        if self.problem.pairs().is_empty() {
+            for rect in &self.problem.buffers()[buffer].extent {
+                let (lo, hi) = (place.offset + rect.lo, place.offset + rect.hi);
+                self.shelves[place.arena].put(lo, hi, rect.steps);
+            }
+        }
     }
 
     /// A feasible offset for `buffer` in `arena`, not under `from`.
     pub(crate) fn find(&mut self, buffer: BufferId, arena: ArenaId, from: u64, fit: Fit) -> u64 {
         let alignment = self.problem.alignment(buffer, arena);
+        let shelf = &self.shelves[arena];
+        if let [rect] = self.problem.buffers()[buffer].extent[..]
+            && rect.lo == 0
+            && self.problem.pairs().is_empty()
+            && self.met * DENSE > shelf.len()
+        {
+            let (offset, live) = shelf.find(Wanted {
+                steps: rect.steps,
+                bytes: rect.hi,
+                alignment,
+                from,
+                fit,
+            });
+            self.met = live;
+            return offset;
+        }
         self.collect_blocked(buffer, arena);
+        self.met = self.blocked.len();
         self.blocked.sort_unstable();
         let mut cursor = from.next_multiple_of(alignment);
         let mut best: Option<(u64, u64)> = None;
@@ -220,6 +254,7 @@ impl<'a> Occupancy<'a> {
             time,
             places,
             blocked,
+            ..
         } = self;
         blocked.clear();
         for rect in &problem.buffers()[buffer].extent {

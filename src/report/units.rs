@@ -40,9 +40,11 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number as u64))
 }
 
-/// `12.3 %`.
+/// `12.3 %`. Less than all is never shown as 100.0 %.
 pub(crate) fn percent(part: f64) -> String {
-    format!("{:.1} %", part * 100.0)
+    let percent = part * 100.0;
+    let shown = if part < 1.0 { percent.min(99.9) } else { percent };
+    format!("{shown:.1} %")
 }
 
 /// Reads `65536`, `64KiB`, `64K` (= KiB), `64kb` is refused as ambiguous, `1.5MiB` is exact or refused.

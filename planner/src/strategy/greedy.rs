@@ -63,7 +63,10 @@ fn order(problem: &Problem, strategy: Strategy) -> (Vec<BufferId>, Fit) {
     let size = |id: BufferId| (Reverse(buffers[id].size()), Reverse(buffers[id].alignment));
     let start = |id: BufferId| buffers[id].lifetime().start;
     let width = |id: BufferId| Reverse(buffers[id].lifetime().steps());
-    let lives = buffers.values().filter(|b| !b.extent.is_empty()).map(Buffer::lifetime);
+    let lives = buffers
+        .values()
+        .filter(|b| !b.extent.is_empty())
+        .map(Buffer::lifetime);
     let whole = lives.reduce(Lifetime::hull).unwrap_or(Lifetime::new(0, 0));
     match strategy {
         Strategy::SizeFirstFit => (sorted(problem, |id| (size(id), start(id))), Fit::First),

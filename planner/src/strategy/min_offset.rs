@@ -5,74 +5,83 @@
 //! the lowest floor is placed there; ties go by a static rank made of W(idth of life), A(rea) and
 //! T(otal of the fullest step of its life), each descending, then by alignment descending, then by id.
 //!
-//! Floors only rise, so a heap with stale keys suffices: a key that is too low when it comes up is
-//! pushed back. Memory is linear; time is the number of overlapping pairs plus heap work.
+//! Floors only rise. They are kept for rectangles, in a tree that raises all of a time range at once
+//! ([`Floors`]); a buffer's floor is the highest that any of its rectangles demands. Memory is linear.
 
 use super::Strategy;
+use super::floors::Floors;
 use super::greedy::{area, load, may_hold};
-use crate::ids::{ArenaId, BufferId, Id, Table};
-use crate::occupancy::{Fit, Occupancy, TimeIndex};
+use crate::ids::{ArenaId, BufferId, Table};
+use crate::occupancy::{Fit, Occupancy};
 use crate::plan::Place;
-use crate::problem::{Problem, Rect};
+use crate::problem::Problem;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 /// Places every buffer of `problem`, arena by arena.
 pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Place> {
     let rank = rank(problem, strategy);
+    let any_fixed = problem.buffers().values().any(|b| b.fixed_offset.is_some());
     let mut state = State {
         problem,
-        unplaced: TimeIndex::new(problem, true),
-        fixed: problem
-            .buffers()
-            .values()
-            .any(|b| b.fixed_offset.is_some())
-            .then(|| Occupancy::with_fixed(problem)),
-        floors: Table::filled(0, problem.buffers().len()),
+        floors: Floors::new(problem),
+        fixed: any_fixed.then(|| Occupancy::with_fixed(problem)),
+        uppers: uppers(problem),
         places: Table::filled(None, problem.buffers().len()),
     };
     for (id, buffer) in problem.buffers().iter() {
         if buffer.extent.is_empty() || buffer.fixed_offset.is_some() {
             let (arena, offset) = (buffer.arenas[0], buffer.fixed_offset.unwrap_or(0));
             state.places[id] = Some(Place { arena, offset });
-            state.unplaced.set_present(id, false);
         }
     }
     for arena in problem.arenas().ids() {
         state.fill(arena, &rank);
     }
-    let places = state
-        .places
-        .values()
-        .map(|place| place.expect("the last arena takes the rest"));
-    places.collect()
+    let places = state.places.values();
+    places
+        .map(|place| place.expect("the last arena takes the rest"))
+        .collect()
+}
+
+/// By lower buffer of a pair: the upper buffers, with the distance that they must keep.
+fn uppers(problem: &Problem) -> BTreeMap<BufferId, Vec<(BufferId, u64)>> {
+    let mut uppers: BTreeMap<BufferId, Vec<(BufferId, u64)>> = BTreeMap::new();
+    for pair in problem.pairs() {
+        uppers
+            .entry(pair.lower)
+            .or_default()
+            .push((pair.upper, pair.distance));
+    }
+    uppers
 }
 
 struct State<'a> {
     problem: &'a Problem,
-    unplaced: TimeIndex,
+    floors: Floors,
     fixed: Option<Occupancy<'a>>,
-    /// Least offset above everything placed in the current arena.
-    floors: Table<BufferId, u64>,
+    uppers: BTreeMap<BufferId, Vec<(BufferId, u64)>>,
     places: Table<BufferId, Option<Place>>,
 }
 
 impl State<'_> {
     /// Places what `arena` may hold. A buffer that does not fit and has a later arena waits for it.
     fn fill(&mut self, arena: ArenaId, rank: &Table<BufferId, u32>) {
-        self.floors.values_mut().for_each(|floor| *floor = 0);
         let buffers = self.problem.buffers();
-        let here = buffers
-            .ids()
-            .filter(|&id| self.places[id].is_none() && buffers[id].arenas.contains(&arena));
-        let mut heap: BinaryHeap<Reverse<(u64, u32, BufferId)>> =
-            here.map(|id| Reverse((0, rank[id], id))).collect();
-        while let Some(Reverse((key, rank, id))) = heap.pop() {
+        let places = &self.places;
+        self.floors.reset(|id| {
+            let here = places[id].is_none() && buffers[id].arenas.contains(&arena);
+            here.then(|| rank[id])
+        });
+        while let Some((at, position)) = self.floors.lowest() {
+            let entry = self.floors.entry(at);
+            let id = entry.buffer;
             let offset = self.lowest(id, arena);
-            if offset > key {
-                heap.push(Reverse((offset, rank, id)));
+            if offset + entry.rect.lo > position {
+                self.floors.set(at, offset + entry.rect.lo);
                 continue;
             }
+            self.floors.remove(id);
             let last = buffers[id].arenas.iter().all(|a| *a <= arena);
             if last || may_hold(self.problem, arena, buffers[id].size(), offset) {
                 self.put(id, Place { arena, offset });
@@ -80,42 +89,57 @@ impl State<'_> {
         }
     }
 
+    /// The lowest offset that all rectangles of a buffer, its alignment and the fixed buffers allow.
     fn lowest(&mut self, id: BufferId, arena: ArenaId) -> u64 {
-        let floor = self.floors[id];
+        let floors = &self.floors;
+        let demands = floors
+            .of(id)
+            .map(|at| floors.position(at) - floors.entry(at).rect.lo);
+        let floor = demands.max().unwrap_or(0);
         match &mut self.fixed {
             Some(fixed) => fixed.find(id, arena, floor, Fit::First),
             None => floor.next_multiple_of(self.problem.alignment(id, arena)),
         }
     }
 
+    /// Places a buffer, which has no floors any more, and raises the floors of what it meets.
     fn put(&mut self, id: BufferId, place: Place) {
         self.places[id] = Some(place);
-        self.unplaced.set_present(id, false);
-        let Self {
-            problem,
-            unplaced,
-            floors,
-            ..
-        } = self;
-        for below in &problem.buffers()[id].extent {
-            unplaced.overlapping(below.steps, |other| {
-                let mut least = above(place.offset, *below, other.rect);
-                if let Some(pair) = problem
-                    .pair(id, other.buffer)
-                    .filter(|pair| pair.lower == id)
-                {
-                    least = least.min(place.offset.saturating_add(pair.distance));
-                }
-                let floor = &mut floors[other.buffer];
-                *floor = (*floor).max(least);
-            });
+        let excused = self.excused(id, place);
+        for rect in &self.problem.buffers()[id].extent {
+            self.floors.raise(rect.steps, place.offset + rect.hi);
+        }
+        for (at, floor) in excused {
+            if self.floors.position(at) > floor {
+                self.floors.set(at, floor);
+            }
         }
     }
-}
 
-/// The least offset at which `upper` is above `below`, which is placed at `offset`.
-fn above(offset: u64, below: Rect, upper: Rect) -> u64 {
-    (offset + below.hi).saturating_sub(upper.lo)
+    /// Rectangles that need not lie above the whole of `id`: those of its pairs' upper buffers, with
+    /// the position that they must have all the same.
+    fn excused(&self, id: BufferId, place: Place) -> Vec<(usize, u64)> {
+        let Some(uppers) = self.uppers.get(&id) else {
+            return Vec::new();
+        };
+        let unplaced = uppers
+            .iter()
+            .filter(|(upper, _)| self.places[*upper].is_none());
+        let rects = unplaced.flat_map(|&(upper, distance)| {
+            self.floors
+                .of(upper)
+                .map(move |at| (at, place.offset.saturating_add(distance)))
+        });
+        let floor = |(at, least): (usize, u64)| {
+            let bottom = least.saturating_add(self.floors.entry(at).rect.lo);
+            (at, bottom.max(self.floors.position(at)))
+        };
+        // What is not in this arena has no position, and gets none.
+        rects
+            .map(floor)
+            .filter(|&(_, floor)| floor < u64::MAX)
+            .collect()
+    }
 }
 
 /// Position of each buffer in the strategy's static order.
@@ -140,6 +164,5 @@ fn rank(problem: &Problem, strategy: Strategy) -> Table<BufferId, u32> {
     for (position, &id) in order.iter().enumerate() {
         rank[id] = u32::try_from(position).expect("ids are u32");
     }
-    debug_assert!(order.len() == rank.len() && order.iter().all(|id| id.index() < rank.len()));
     rank
 }

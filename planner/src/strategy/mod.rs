@@ -4,6 +4,7 @@
 //! keeps the lowest plan (the earliest on ties) and passes it through [`crate::check()`]. The result
 //! does not depend on the number of threads.
 
+mod floors;
 mod greedy;
 mod min_offset;
 
@@ -52,10 +53,10 @@ pub enum Strategy {
 impl Strategy {
     /// All strategies, in the order in which they are run.
     pub const ALL: [Self; 12] = [
-        Self::SizeFirstFit,
         Self::MinOffsetTwa,
-        Self::BreadthBestFit,
         Self::MinOffsetTaw,
+        Self::SizeFirstFit,
+        Self::BreadthBestFit,
         Self::SizeBestFit,
         Self::MinOffsetWat,
         Self::SizeLifeFirstFit,

@@ -1,0 +1,295 @@
+//! The lowest feasible position of every unplaced rectangle, all at once.
+//!
+//! Goes in: rectangles, then "everything live during these steps is at least this high". Comes out:
+//! the rectangle with the lowest position, ties by rank. A segment tree over the rectangles sorted by
+//! start, in which each node keeps its least position and the least above that; raising many
+//! positions at once touches only nodes where that order changes (the "segment tree beats" of Ji,
+//! 2016: amortised O(log² n) for each raise over a contiguous range).
+
+use crate::ids::{BufferId, Id};
+use crate::lifetime::Lifetime;
+use crate::problem::{Problem, Rect};
+
+/// No position: the rectangle is placed, or not in this arena.
+const NONE: u64 = u64::MAX;
+
+#[derive(Clone, Copy)]
+struct Node {
+    /// Least position below here.
+    least: u64,
+    /// Least position that is higher than `least`.
+    second: u64,
+    /// Least rank among those at `least`.
+    rank: u32,
+    /// Least and greatest end of life below here.
+    first_end: u32,
+    last_end: u32,
+}
+
+const ABSENT: Node = Node {
+    least: NONE,
+    second: NONE,
+    rank: u32::MAX,
+    first_end: u32::MAX,
+    last_end: 0,
+};
+
+/// A rectangle of a buffer.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) buffer: BufferId,
+    pub(super) rect: Rect,
+}
+
+/// Positions of unplaced rectangles.
+pub(super) struct Floors {
+    entries: Vec<Entry>,
+    starts: Vec<u32>,
+    /// Positions in `entries` by buffer: `of[first[b]..first[b + 1]]`.
+    first: Vec<u32>,
+    of: Vec<u32>,
+    nodes: Vec<Node>,
+    leaves: usize,
+}
+
+impl Floors {
+    pub(super) fn new(problem: &Problem) -> Self {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut first = vec![0_u32];
+        for (buffer, b) in problem.buffers().iter() {
+            entries.extend(b.extent.iter().map(|&rect| Entry { buffer, rect }));
+            first.push(u32::try_from(entries.len()).expect("extents of u32 buffers"));
+        }
+        entries.sort_by_key(|e| (e.rect.steps.start, e.buffer));
+        let mut next = first.clone();
+        let mut of = vec![0_u32; entries.len()];
+        for (position, entry) in entries.iter().enumerate() {
+            let slot = &mut next[entry.buffer.index()];
+            of[*slot as usize] = u32::try_from(position).expect("counted above");
+            *slot += 1;
+        }
+        let leaves = entries.len().next_power_of_two();
+        Self {
+            starts: entries.iter().map(|e| e.rect.steps.start.0).collect(),
+            nodes: vec![ABSENT; 2 * leaves],
+            entries,
+            first,
+            of,
+            leaves,
+        }
+    }
+
+    /// Puts the rectangles of all wanted buffers at position 0 and forgets all others.
+    pub(super) fn reset(&mut self, mut rank: impl FnMut(BufferId) -> Option<u32>) {
+        for (position, entry) in self.entries.iter().enumerate() {
+            let end = entry.rect.steps.end.0;
+            self.nodes[self.leaves + position] = rank(entry.buffer).map_or(ABSENT, |rank| Node {
+                // Its bottom is as far above the offset 0 as the rectangle begins.
+                least: entry.rect.lo,
+                second: NONE,
+                rank,
+                first_end: end,
+                last_end: end,
+            });
+        }
+        for node in (1..self.leaves).rev() {
+            self.pull(node);
+        }
+    }
+
+    /// The rectangles of a buffer: their places in the tree.
+    pub(super) fn of(&self, buffer: BufferId) -> impl Iterator<Item = usize> + use<'_> {
+        let range = self.first[buffer.index()] as usize..self.first[buffer.index() + 1] as usize;
+        self.of[range].iter().map(|&at| at as usize)
+    }
+
+    pub(super) fn entry(&self, at: usize) -> Entry {
+        self.entries[at]
+    }
+
+    /// The rectangle with the least position (then the least rank), and that position.
+    pub(super) fn lowest(&mut self) -> Option<(usize, u64)> {
+        let Node { least, rank, .. } = self.nodes[1];
+        if least == NONE {
+            return None;
+        }
+        let mut node = 1;
+        while node < self.leaves {
+            self.push(node);
+            let left = self.nodes[2 * node];
+            node = 2 * node + usize::from(left.least != least || left.rank != rank);
+        }
+        Some((node - self.leaves, least))
+    }
+
+    /// The position of a rectangle.
+    pub(super) fn position(&self, at: usize) -> u64 {
+        let mut node = self.leaves + at;
+        let mut position = 0;
+        while node > 0 {
+            position = position.max(self.nodes[node].least);
+            node /= 2;
+        }
+        position
+    }
+
+    /// Sets the position of a rectangle.
+    pub(super) fn set(&mut self, at: usize, position: u64) {
+        let leaf = self.leaves + at;
+        for level in (1..=self.leaves.ilog2()).rev() {
+            self.push(leaf >> level);
+        }
+        self.nodes[leaf].least = position;
+        self.pull_up(leaf);
+    }
+
+    /// The buffer has been placed.
+    pub(super) fn remove(&mut self, buffer: BufferId) {
+        for slot in self.first[buffer.index()]..self.first[buffer.index() + 1] {
+            let leaf = self.leaves + self.of[slot as usize] as usize;
+            for level in (1..=self.leaves.ilog2()).rev() {
+                self.push(leaf >> level);
+            }
+            self.nodes[leaf] = ABSENT;
+            self.pull_up(leaf);
+        }
+    }
+
+    /// Everything unplaced that is live during `steps` is at `position` or higher.
+    pub(super) fn raise(&mut self, steps: Lifetime, position: u64) {
+        let until = self.starts.partition_point(|&start| start < steps.end.0);
+        let raise = Raise {
+            until,
+            after: steps.start.0,
+            position,
+        };
+        self.raise_in(1, 0, self.leaves, raise);
+    }
+
+    fn raise_in(&mut self, node: usize, from: usize, to: usize, raise: Raise) {
+        let Node {
+            least,
+            second,
+            first_end,
+            last_end,
+            ..
+        } = self.nodes[node];
+        if from >= raise.until || last_end <= raise.after || least >= raise.position {
+            return;
+        }
+        let whole = to <= raise.until && first_end > raise.after;
+        if whole && raise.position < second || node >= self.leaves {
+            self.nodes[node].least = raise.position;
+            return;
+        }
+        self.push(node);
+        let middle = usize::midpoint(from, to);
+        self.raise_in(2 * node, from, middle, raise);
+        self.raise_in(2 * node + 1, middle, to, raise);
+        self.pull(node);
+    }
+
+    /// Hands a raise on to the children.
+    fn push(&mut self, node: usize) {
+        let least = self.nodes[node].least;
+        for child in [2 * node, 2 * node + 1] {
+            if self.nodes[child].least < least {
+                self.nodes[child].least = least;
+            }
+        }
+    }
+
+    fn pull(&mut self, node: usize) {
+        let (a, b) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+        let (least, second, rank) = match a.least.cmp(&b.least) {
+            std::cmp::Ordering::Less => (a.least, a.second.min(b.least), a.rank),
+            std::cmp::Ordering::Greater => (b.least, b.second.min(a.least), b.rank),
+            std::cmp::Ordering::Equal => (a.least, a.second.min(b.second), a.rank.min(b.rank)),
+        };
+        self.nodes[node] = Node {
+            least,
+            second,
+            rank,
+            first_end: a.first_end.min(b.first_end),
+            last_end: a.last_end.max(b.last_end),
+        };
+    }
+
+    fn pull_up(&mut self, leaf: usize) {
+        let mut node = leaf / 2;
+        while node > 0 {
+            self.pull(node);
+            node /= 2;
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Raise {
+    /// Rectangles before this place start early enough.
+    until: usize,
+    /// They must end after this step.
+    after: u32,
+    position: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Buffer;
+
+    #[test]
+    fn it_knows_what_a_scan_knows() {
+        let mut state = 11_u64;
+        let mut draw = |limit: u32| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            u32::try_from(state >> 33).unwrap() % limit
+        };
+        let lives: Vec<(u32, u32)> = (0..70)
+            .map(|_| (draw(30), draw(9)))
+            .map(|(s, d)| (s, s + 1 + d))
+            .collect();
+        let buffers = lives
+            .iter()
+            .map(|&(start, end)| Buffer::new("b", start..end, 1));
+        let problem = Problem::single(buffers.collect()).unwrap();
+        let mut floors = Floors::new(&problem);
+        floors.reset(|id| Some(u32::try_from(id.index()).unwrap() % 7));
+        let mut scan: Vec<Option<u64>> = vec![Some(0); lives.len()];
+        for round in 0..1500 {
+            let (start, width) = (draw(30), 1 + draw(12));
+            let steps = Lifetime::new(start, start + width);
+            let position = u64::from(draw(2 * round / 10 + 2));
+            floors.raise(steps, position);
+            for (floor, &life) in scan.iter_mut().zip(&lives) {
+                if Lifetime::from(life).overlaps(steps) {
+                    *floor = floor.map(|f| f.max(position));
+                }
+            }
+            if round % 20 == 19 {
+                let victim = draw(70) as usize;
+                scan[victim] = None;
+                floors.remove(BufferId::from_index(victim));
+            }
+            let found = floors
+                .lowest()
+                .map(|(at, least)| (least, floors.entry(at).buffer.index() % 7));
+            let expected = scan
+                .iter()
+                .enumerate()
+                .filter_map(|(i, f)| Some(((*f)?, i % 7)))
+                .min();
+            assert_eq!(found, expected);
+            for (index, floor) in scan
+                .iter()
+                .enumerate()
+                .filter_map(|(i, f)| Some((i, (*f)?)))
+            {
+                let at = floors.of(BufferId::from_index(index)).next().unwrap();
+                assert_eq!(floors.position(at), floor);
+            }
+        }
+    }
+}
