@@ -273,5 +273,5 @@ pub(crate) struct ConvertArgs {
 
 /// A size: `65536`, `64KiB`, `64K` (= KiB), `1.5MiB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    crate::report::units::parse_size(text)
+    crate::units::parse_size(text)
 }

@@ -102,7 +102,7 @@ fn read(path: &Path) -> Result<Source, Failure> {
             .cannot());
     }
     if metadata.len() > MAX_BYTES {
-        let limit = super::report::units::bytes(MAX_BYTES);
+        let limit = crate::units::bytes(MAX_BYTES);
         return Err(unreadable(format!("it is larger than {limit}")).cannot());
     }
     let mut bytes = Vec::new();

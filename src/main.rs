@@ -6,6 +6,8 @@ mod failure;
 mod input;
 mod report;
 mod session;
+mod summary;
+mod units;
 
 use args::{Cli, Verb};
 use clap::Parser;

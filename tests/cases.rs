@@ -1,6 +1,8 @@
 //! What planners have got wrong before, case by case: each kind of mistake with an input of our own
 //! and the exact value that must come out.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
+
 use bayplan_graph::format::own::{self, Syntax};
 use bayplan_graph::{Graph, GraphPlan, GraphPlanError, PlanOptions, Policy, Spot, plan};
 use bayplan_planner::file::csv;

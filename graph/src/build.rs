@@ -23,47 +23,45 @@
 //! ```
 
 use crate::dtype::DType;
-use crate::ir::{Graph, Node, NodeId, Role, Tensor, TensorId, View};
+use crate::ir::{Draft, Graph, Node, Role, Tensor, TensorId, View};
 use crate::verify::{self, GraphErrors};
 use bayplan_planner::Table;
 
 /// Collects a model and verifies it at the end.
 #[derive(Clone, Debug)]
 pub struct GraphBuilder {
-    pub(crate) name: String,
-    pub(crate) tensors: Table<TensorId, Tensor>,
-    pub(crate) nodes: Table<NodeId, Node>,
-    pub(crate) alignment: u64,
-    pub(crate) external_io: bool,
+    pub(crate) draft: Draft,
 }
 
 impl GraphBuilder {
     /// An empty model.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            name: name.into(),
-            tensors: Table::new(),
-            nodes: Table::new(),
-            alignment: 1,
-            external_io: false,
+            draft: Draft {
+                name: name.into(),
+                tensors: Table::new(),
+                nodes: Table::new(),
+                alignment: 1,
+                external_io: false,
+            },
         }
     }
 
     /// Every offset is a multiple of `alignment`.
     pub fn alignment(&mut self, alignment: u64) -> &mut Self {
-        self.alignment = alignment;
+        self.draft.alignment = alignment;
         self
     }
 
     /// Inputs and outputs live in the caller's memory.
     pub fn external_io(&mut self, external: bool) -> &mut Self {
-        self.external_io = external;
+        self.draft.external_io = external;
         self
     }
 
     /// Declares a tensor by its bytes.
     pub fn tensor(&mut self, name: impl Into<String>, bytes: u64, role: Role) -> TensorId {
-        self.tensors.push(Tensor {
+        self.draft.tensors.push(Tensor {
             name: name.into(),
             bytes,
             dtype: None,
@@ -86,26 +84,26 @@ impl GraphBuilder {
     ) -> TensorId {
         let bytes = dtype.bytes(shape).unwrap_or(u64::MAX);
         let id = self.tensor(name, bytes, role);
-        self.tensors[id].dtype = Some(dtype);
-        self.tensors[id].shape = Some(shape.to_vec());
+        self.draft.tensors[id].dtype = Some(dtype);
+        self.draft.tensors[id].shape = Some(shape.to_vec());
         id
     }
 
     /// The tensor must survive to the end, whatever its role.
     pub fn output(&mut self, tensor: TensorId) -> &mut Self {
-        self.tensors[tensor].is_output = true;
+        self.draft.tensors[tensor].is_output = true;
         self
     }
 
     /// The caller reads this input again after the run.
     pub fn keep(&mut self, tensor: TensorId) -> &mut Self {
-        self.tensors[tensor].keep = true;
+        self.draft.tensors[tensor].keep = true;
         self
     }
 
     /// The tensor's offset is given and may not change.
     pub fn fixed_offset(&mut self, tensor: TensorId, offset: u64) -> &mut Self {
-        self.tensors[tensor].fixed_offset = Some(offset);
+        self.draft.tensors[tensor].fixed_offset = Some(offset);
         self
     }
 
@@ -117,7 +115,7 @@ impl GraphBuilder {
         inputs: &[TensorId],
         outputs: &[TensorId],
     ) -> NodeBuilder<'_> {
-        let id = self.nodes.push(Node {
+        let id = self.draft.nodes.push(Node {
             name: name.into(),
             op: op.into(),
             inputs: inputs.iter().copied().map(Some).collect(),
@@ -129,20 +127,14 @@ impl GraphBuilder {
             scope: None,
         });
         NodeBuilder {
-            node: &mut self.nodes[id],
+            node: &mut self.draft.nodes[id],
         }
     }
 
     /// Verifies everything.
     pub fn build(self) -> Result<Graph, GraphErrors> {
-        verify::verify(&self)?;
-        Ok(Graph::assemble(
-            self.name,
-            self.tensors,
-            self.nodes,
-            self.alignment,
-            self.external_io,
-        ))
+        verify::verify(&self.draft)?;
+        Ok(Graph::assemble(self.draft))
     }
 }
 

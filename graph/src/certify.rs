@@ -452,7 +452,11 @@ impl Replay<'_> {
         let found = self.versions[tensor];
         if found != expected {
             let early = found < expected;
-            let what = if early { "before it is updated" } else { "after it was updated" };
+            let what = if early {
+                "before it is updated"
+            } else {
+                "after it was updated"
+            };
             self.wrong_version(id, tensor, what);
         }
         found == expected

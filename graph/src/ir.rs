@@ -142,6 +142,16 @@ pub enum Dependency {
     State(TensorId),
 }
 
+/// What a builder collected: the parts of a graph before they are verified.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) name: String,
+    pub(crate) tensors: Table<TensorId, Tensor>,
+    pub(crate) nodes: Table<NodeId, Node>,
+    pub(crate) alignment: u64,
+    pub(crate) external_io: bool,
+}
+
 /// A model: tensors, nodes, edges.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -158,22 +168,17 @@ pub struct Graph {
 
 impl Graph {
     /// Only for the builder, after verification.
-    pub(crate) fn assemble(
-        name: String,
-        tensors: Table<TensorId, Tensor>,
-        nodes: Table<NodeId, Node>,
-        alignment: u64,
-        external_io: bool,
-    ) -> Self {
+    pub(crate) fn assemble(draft: Draft) -> Self {
+        let tensors = draft.tensors.len();
         let mut graph = Self {
-            name,
-            producers: Table::filled(None, tensors.len()),
-            readers: Table::filled(Vec::new(), tensors.len()),
-            writers: Table::filled(Vec::new(), tensors.len()),
-            tensors,
-            nodes,
-            alignment,
-            external_io,
+            name: draft.name,
+            producers: Table::filled(None, tensors),
+            readers: Table::filled(Vec::new(), tensors),
+            writers: Table::filled(Vec::new(), tensors),
+            tensors: draft.tensors,
+            nodes: draft.nodes,
+            alignment: draft.alignment,
+            external_io: draft.external_io,
             edges: DiGraph::new(),
         };
         graph.link();

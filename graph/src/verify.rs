@@ -3,8 +3,7 @@
 //! Goes in: what a builder collected. Comes out: nothing, or [`GraphErrors`]. After it no later
 //! stage asks again whether a tensor has a producer or whether file order can be executed.
 
-use crate::build::GraphBuilder;
-use crate::ir::{Node, NodeId, Role, TensorId};
+use crate::ir::{Draft, Node, NodeId, Role, TensorId};
 use bayplan_planner::Table;
 use bayplan_planner::ids::Id;
 use std::collections::BTreeMap;
@@ -173,7 +172,7 @@ impl std::fmt::Display for GraphErrors {
 impl std::error::Error for GraphErrors {}
 
 /// Checks every rule.
-pub(crate) fn verify(model: &GraphBuilder) -> Result<(), GraphErrors> {
+pub(crate) fn verify(model: &Draft) -> Result<(), GraphErrors> {
     let mut rules = Rules {
         model,
         producers: Table::filled(None, model.tensors.len()),
@@ -198,7 +197,7 @@ pub(crate) fn verify(model: &GraphBuilder) -> Result<(), GraphErrors> {
 }
 
 struct Rules<'a> {
-    model: &'a GraphBuilder,
+    model: &'a Draft,
     producers: Table<TensorId, Option<NodeId>>,
     errors: Vec<GraphError>,
 }
@@ -396,6 +395,7 @@ fn a_role(role: Role) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::GraphBuilder;
 
     #[test]
     fn every_broken_rule_is_reported_with_names() {

@@ -10,38 +10,12 @@
 
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::Step;
-use crate::occupancy::{Fit, Occupancy};
+use crate::occupancy::Occupancy;
 use crate::problem::{Buffer, Problem, Rect};
+use crate::shelf::Fit;
+use crate::witness::{Bound, Witness};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Why a bound holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Witness {
-    /// Nothing has to be placed.
-    Nothing,
-    /// What is live at `step` and starts at multiples of `alignment`.
-    Load {
-        /// The step.
-        step: Step,
-        /// Common alignment of the rectangles counted; 1 counts all of them at their plain sizes.
-        alignment: u64,
-    },
-    /// The lowest place of this buffer beside the fixed ones (or its own fixed place).
-    Placed {
-        /// The buffer.
-        buffer: BufferId,
-    },
-}
-
-/// A proved lower bound in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
-    /// No plan's height is less.
-    pub bytes: u64,
-    /// Why.
-    pub witness: Witness,
-}
 
 /// Bounds of all arenas.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

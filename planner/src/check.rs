@@ -9,11 +9,11 @@
 //! It knows the vocabulary and nothing else: no strategy, no index, no bound of the other modules.
 //! Sums are `u128`.
 
-use crate::bounds::{Bound, Witness};
 use crate::ids::{ArenaId, BufferId};
 use crate::lifetime::Step;
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::{Problem, Rect};
+use crate::witness::{Bound, Witness};
 use std::collections::BTreeMap;
 
 /// One way in which a plan is wrong.

@@ -40,11 +40,13 @@ mod shelf;
 pub mod strategy;
 pub mod sweep;
 pub mod table;
+pub mod witness;
 
-pub use bounds::{Bound, Bounds, Witness};
+pub use bounds::Bounds;
 pub use check::{CheckedPlan, Violation, check};
 pub use ids::{ArenaId, BufferId, Table};
 pub use lifetime::{Lifetime, Step};
 pub use plan::{Claim, Place, Plan};
 pub use problem::{Arena, Buffer, Pair, Problem, ProblemError, ProblemErrors, Proof, Rect};
 pub use strategy::{Options, Planned, PlannerFault, Strategy, Tried, plan};
+pub use witness::{Bound, Witness};

@@ -9,7 +9,7 @@ use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::lifetime::Lifetime;
 use crate::plan::Place;
 use crate::problem::{Pair, Problem, Rect};
-use crate::shelf::{Shelf, Wanted};
+use crate::shelf::{Fit, Shelf, Wanted};
 
 const BLOCK: usize = 32;
 
@@ -137,15 +137,6 @@ impl TimeIndex {
             }
         }
     }
-}
-
-/// How a free range of offsets is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fit {
-    /// The lowest feasible offset.
-    First,
-    /// The lowest feasible offset of the narrowest closed gap; above everything if there is none.
-    Best,
 }
 
 /// Buffers placed so far, and where another one may go.

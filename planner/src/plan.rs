@@ -2,8 +2,8 @@
 //!
 //! A plan may come from a file and claims nothing about its own validity; [`crate::check()`] decides.
 
-use crate::bounds::{Bound, Witness};
 use crate::ids::{ArenaId, BufferId, Table};
+use crate::witness::{Bound, Witness};
 use serde::{Deserialize, Serialize};
 
 /// The place of one buffer. Written to files as `(arena, offset)`.

@@ -17,7 +17,6 @@
 
 use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::lifetime::{Lifetime, Step};
-use crate::sweep;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -478,7 +477,7 @@ impl Problem {
         if total <= u128::from(u64::MAX) {
             return Ok(());
         }
-        let (load, step) = sweep::exact_max_load(self.buffers.values());
+        let (load, step) = exact_max_load(self.buffers.values());
         if load <= u128::from(u64::MAX) {
             return Err(ProblemError::TotalOverflow { total });
         }
@@ -548,6 +547,29 @@ impl Problem {
         }
         None
     }
+}
+
+/// The largest live sum of whole buffers without any limit on the sums, and its first step. Used
+/// to explain problems whose sums do not fit `u64`.
+fn exact_max_load<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> (u128, Step) {
+    let mut events = Vec::new();
+    for rect in buffers.flat_map(|b| &b.extent) {
+        events.push((rect.steps.start, 1_i8, rect.bytes()));
+        events.push((rect.steps.end, -1, rect.bytes()));
+    }
+    events.sort_unstable();
+    let (mut load, mut best) = (0_u128, (0_u128, Step(0)));
+    for (step, sign, bytes) in events {
+        if sign < 0 {
+            load -= u128::from(bytes);
+        } else {
+            load += u128::from(bytes);
+        }
+        if load > best.0 {
+            best = (load, step);
+        }
+    }
+    best
 }
 
 /// At most this many clashes of given offsets are listed.

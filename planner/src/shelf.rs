@@ -11,9 +11,17 @@
 //! ```
 
 use crate::lifetime::{Lifetime, Step};
-use crate::occupancy::Fit;
 
 const CHUNK: usize = 256;
+
+/// How a free range of offsets is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// The lowest feasible offset.
+    First,
+    /// The lowest feasible offset of the narrowest closed gap; above everything if there is none.
+    Best,
+}
 
 #[derive(Clone, Copy)]
 struct Item {

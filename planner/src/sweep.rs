@@ -11,7 +11,6 @@
 //! ```
 
 use crate::lifetime::{Lifetime, Step};
-use crate::problem::Buffer;
 
 /// A load as a function of the step: `points[i].1` bytes from `points[i].0` until the next point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,29 +109,6 @@ impl RangeMax<'_> {
         let row = &self.levels[level];
         row[first].max(row[last - (1 << level)])
     }
-}
-
-/// The largest live sum of whole buffers without any limit on the sums, and its first step. Used
-/// to explain problems whose sums do not fit `u64`.
-pub(crate) fn exact_max_load<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> (u128, Step) {
-    let mut events = Vec::new();
-    for rect in buffers.flat_map(|b| &b.extent) {
-        events.push((rect.steps.start, 1_i8, rect.bytes()));
-        events.push((rect.steps.end, -1, rect.bytes()));
-    }
-    events.sort_unstable();
-    let (mut load, mut best) = (0_u128, (0_u128, Step(0)));
-    for (step, sign, bytes) in events {
-        if sign < 0 {
-            load -= u128::from(bytes);
-        } else {
-            load += u128::from(bytes);
-        }
-        if load > best.0 {
-            best = (load, step);
-        }
-    }
-    best
 }
 
 #[cfg(test)]

@@ -212,11 +212,11 @@ pub fn free_ranges(plan: &CheckedPlan, arena: ArenaId, step: Step) -> Vec<(u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::{Bound, Witness};
     use crate::check::check;
     use crate::ids::Id;
     use crate::plan::{Place, Plan};
     use crate::problem::{Arena, Problem};
+    use crate::witness::{Bound, Witness};
 
     /// The picture of the module's comment, and an arena with one fixed buffer of two rectangles.
     fn plan() -> CheckedPlan {

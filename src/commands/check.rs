@@ -3,9 +3,10 @@
 use crate::args::CheckArgs;
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input};
-use crate::report::units::{bytes, grouped};
-use crate::report::{Out, summary};
+use crate::report::Out;
 use crate::session::{self, Session};
+use crate::summary;
+use crate::units::{bytes, grouped};
 use bayplan_planner::file::csv::Parsed;
 use bayplan_planner::ids::Id;
 use bayplan_planner::{ArenaId, Claim, Place, Plan, Table, check};
@@ -188,7 +189,7 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
             ..refused(session.input.clone(), Vec::new())
         });
     }
-    let buffers = crate::report::units::count(session.checked.problem().buffers().len(), "buffer");
+    let buffers = crate::units::count(session.checked.problem().buffers().len(), "buffer");
     let claim = if optimal {
         "optimal: no plan is smaller".into()
     } else {

@@ -3,8 +3,9 @@
 use super::write;
 use crate::args::DrawArgs;
 use crate::failure::{Diagnostic, Failure};
-use crate::report::{Out, summary};
+use crate::report::Out;
 use crate::session::{self, GraphSide, Session};
+use crate::summary;
 use bayplan_graph::Home;
 use bayplan_planner::picture::{self, Details, Member};
 use bayplan_planner::{BufferId, Rect, Table};

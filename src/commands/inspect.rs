@@ -2,10 +2,11 @@
 
 use crate::args::{InspectArgs, Planning, Switch};
 use crate::failure::{Diagnostic, Failure};
+use crate::report::Out;
 use crate::report::grid::{Grid, left, right, shorten, visible};
-use crate::report::units::{bytes, grouped, percent};
-use crate::report::{Out, summary};
 use crate::session::{self, GraphSide, Session};
+use crate::summary;
+use crate::units::{bytes, grouped, percent};
 use bayplan_planner::{BufferId, Step, table};
 use serde::Serialize;
 use std::collections::BTreeMap;

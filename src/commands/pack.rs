@@ -5,8 +5,9 @@ use crate::args::PackArgs;
 use crate::commands::plan::{plan_format, verdict, write_plan};
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input};
-use crate::report::{Out, summary};
+use crate::report::Out;
 use crate::session::{self, Session};
+use crate::summary;
 use bayplan_planner::file::csv;
 use serde::Serialize;
 

@@ -3,9 +3,10 @@
 use super::write;
 use crate::args::PlanArgs;
 use crate::failure::{Diagnostic, Failure, NO};
-use crate::report::units::{bytes, grouped};
-use crate::report::{Out, summary};
+use crate::report::Out;
 use crate::session::{self, Session};
+use crate::summary;
+use crate::units::{bytes, grouped};
 use bayplan_planner::file::plan_file::{self, Format};
 use bayplan_planner::{Bounds, table};
 use std::path::Path;

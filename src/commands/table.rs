@@ -2,10 +2,11 @@
 
 use crate::args::{TableArgs, TableFormat};
 use crate::failure::Failure;
+use crate::report::Out;
 use crate::report::grid::{Grid, left, right, visible};
-use crate::report::units::{bytes, count, grouped, percent};
-use crate::report::{Out, summary};
 use crate::session::{self, GraphSide, Session};
+use crate::summary;
+use crate::units::{bytes, count, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::table::{NodeRow, TensorRow};
 use bayplan_planner::{ArenaId, Step, table};

@@ -4,8 +4,6 @@ pub(crate) mod codes;
 pub(crate) mod diagnostics;
 pub(crate) mod grid;
 pub(crate) mod progress;
-pub(crate) mod summary;
-pub(crate) mod units;
 
 use crate::args::Colour;
 use crate::failure::Failure;

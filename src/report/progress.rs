@@ -52,7 +52,7 @@ impl Progress {
         if let Ok(mut best) = self.best.lock() {
             *best = height.min(*best);
             self.bar
-                .set_message(format!("best {}", super::units::bytes(*best)));
+                .set_message(format!("best {}", crate::units::bytes(*best)));
         }
         self.bar.inc(1);
     }

@@ -218,10 +218,10 @@ fn declare(
         });
     };
     let id = model.tensor(&*tensor.name, bytes, tensor.kind);
-    model.tensors[id].dtype = tensor.dtype;
-    model.tensors[id].shape.clone_from(&tensor.shape);
-    model.tensors[id].keep = tensor.keep;
-    model.tensors[id].fixed_offset = tensor.fixed_offset;
+    model.draft.tensors[id].dtype = tensor.dtype;
+    model.draft.tensors[id].shape.clone_from(&tensor.shape);
+    model.draft.tensors[id].keep = tensor.keep;
+    model.draft.tensors[id].fixed_offset = tensor.fixed_offset;
     Ok(id)
 }
 
@@ -265,7 +265,7 @@ fn add(
     for output in op.outputs.iter().filter(|output| !output.is_empty()) {
         let id = tensor(output, "outputs")?;
         // A variable listed as a result is changed in its place.
-        let list = if model.tensors[id].role == Role::State {
+        let list = if model.draft.tensors[id].role == Role::State {
             &mut writes
         } else {
             &mut outputs

@@ -3,9 +3,9 @@
 //! Goes in: graph, schedule, lifetimes, a [`Policy`]. Comes out: [`Storage`], classes of tensors
 //! with one root and members at byte offsets, and a [`Decision`] for every view and every in-place
 //! offer, taken or refused. No two members of a class need different contents of one byte at one
-//! step; [`crate::certify`] proves that again from the graph alone.
+//! step; [`mod@crate::certify`] proves that again from the graph alone.
 //!
-//! The nodes are visited in order of the schedule. The in-place rule ([`inplace`]) is order-based
+//! The nodes are visited in order of the schedule. The in-place rule (`storage/inplace`) is order-based
 //! and looks through all views: every reader of any member whose bytes would be overwritten must
 //! have run.
 

@@ -1,10 +1,10 @@
 //! Random problems, plans and damaged text for the tests of the file formats.
 
-use crate::bounds::{Bound, Witness};
 use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::lifetime::Step;
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::{Buffer, Problem, Rect};
+use crate::witness::{Bound, Witness};
 use proptest::prelude::*;
 
 /// Windows one after the other, some of them whole, some steps apart.

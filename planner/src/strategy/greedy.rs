@@ -6,9 +6,10 @@
 use super::Strategy;
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::{Lifetime, Step};
-use crate::occupancy::{Fit, Occupancy, TimeIndex};
+use crate::occupancy::{Occupancy, TimeIndex};
 use crate::plan::Place;
 use crate::problem::{Buffer, Problem};
+use crate::shelf::Fit;
 use crate::sweep::Profile;
 use std::cmp::Reverse;
 

@@ -12,9 +12,10 @@ use super::Strategy;
 use super::floors::Floors;
 use super::greedy::{area, load, may_hold};
 use crate::ids::{ArenaId, BufferId, Table};
-use crate::occupancy::{Fit, Occupancy};
+use crate::occupancy::Occupancy;
 use crate::plan::Place;
 use crate::problem::Problem;
+use crate::shelf::Fit;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -8,11 +8,12 @@ mod floors;
 mod greedy;
 mod min_offset;
 
-use crate::bounds::{Bound, Bounds};
+use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
 use crate::ids::{ArenaId, Id, Table};
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::Problem;
+use crate::witness::Bound;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -43,7 +43,11 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 /// `12.3 %`. Less than all is never shown as 100.0 %.
 pub(crate) fn percent(part: f64) -> String {
     let percent = part * 100.0;
-    let shown = if part < 1.0 { percent.min(99.9) } else { percent };
+    let shown = if part < 1.0 {
+        percent.min(99.9)
+    } else {
+        percent
+    };
     format!("{shown:.1} %")
 }
 

@@ -1,7 +1,7 @@
 //! The summary of a plan: a few lines that answer the first questions.
 
-use super::units::{bytes, count, grouped, percent};
 use crate::session::{GraphSide, Session};
+use crate::units::{bytes, count, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_planner::sweep::Profile;
 use bayplan_planner::{Claim, Step, table};
@@ -251,7 +251,7 @@ fn model(side: &GraphSide) -> String {
         .values()
         .filter(|t| t.role == Role::Input)
         .count();
-    let name = super::grid::visible(graph.name());
+    let name = crate::report::grid::visible(graph.name());
     let what = format!(
         "{}, {} and {}",
         count(graph.nodes().len(), "op"),
@@ -298,7 +298,8 @@ pub(crate) fn bound_reason(session: &Session) -> String {
             )
         }
         Witness::Placed { buffer } => {
-            let name = super::grid::visible(&session.checked.problem().buffers()[buffer].name);
+            let name =
+                crate::report::grid::visible(&session.checked.problem().buffers()[buffer].name);
             format!("`{name}` cannot be lower beside the given offsets")
         }
     }
@@ -347,7 +348,7 @@ fn peak(session: &Session, figures: &Figures) -> Vec<String> {
         .map(|row| {
             format!(
                 "{} {}",
-                super::grid::shorten(&super::grid::visible(&row.name), 28),
+                crate::report::grid::shorten(&crate::report::grid::visible(&row.name), 28),
                 bytes(row.size)
             )
         })
