@@ -10,6 +10,7 @@
 use bayplan_graph::format::own::{self, Syntax};
 use bayplan_graph::{DType, GraphBuilder, Role, TensorId};
 use std::error::Error;
+use std::io::Write;
 
 /// An activation: `side` × `side` × `channels`.
 #[derive(Clone, Copy)]
@@ -172,5 +173,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Syntax::Json
     };
     std::fs::write(&path, own::text(&own::file(&graph), syntax))?;
+    writeln!(std::io::stdout(), "wrote     {path}")?;
     Ok(())
 }

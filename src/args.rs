@@ -131,7 +131,7 @@ pub(crate) struct Planning {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name)))]
     pub(crate) strategy: Option<String>,
     /// Align every offset to N bytes (default: what the file states)
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = alignment)]
     pub(crate) align: Option<u64>,
     /// Facts about operators: scratch, in-place pairs, shapes
     #[arg(long, value_name = "FILE.ron")]
@@ -243,7 +243,7 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name)))]
     pub(crate) strategy: Option<String>,
     /// Align every offset to N bytes, beside what the file states
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = alignment)]
     pub(crate) align: Option<u64>,
 }
 
@@ -274,4 +274,12 @@ pub(crate) struct ConvertArgs {
 /// A size: `65536`, `64KiB`, `64K` (= KiB), `1.5MiB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     crate::units::parse_size(text)
+}
+
+/// A size that is not 0.
+fn alignment(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        0 => Err("an alignment is at least 1".into()),
+        alignment => Ok(alignment),
+    }
 }

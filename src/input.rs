@@ -1,6 +1,7 @@
 //! Files to typed inputs: a graph, a problem, or a plan; never a guess.
 
 use crate::failure::{CANNOT, DEFECT, Diagnostic, Failure, Spot};
+use bayplan_graph::format::file::GraphFile;
 use bayplan_graph::format::own::{self, GraphFileError, Syntax};
 use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::{Graph, facts};
@@ -15,8 +16,8 @@ const MAX_BYTES: u64 = 1 << 31;
 
 /// What a path turned out to hold.
 pub(crate) enum Input {
-    /// A model.
-    Graph(Arc<Graph>),
+    /// A model, and its file with the facts of `--ops` in it.
+    Graph(Arc<Graph>, Box<GraphFile>),
     /// A CSV of buffers.
     Problem(Box<Parsed>),
     /// A plan.
@@ -77,7 +78,7 @@ pub(crate) fn load(path: &Path, ops: Option<&Path>) -> Result<Input, Failure> {
     } else {
         Syntax::Ron
     };
-    graph(&source, path, syntax, ops).map(|graph| Input::Graph(Arc::new(graph)))
+    graph(&source, path, syntax, ops)
 }
 
 fn extension(path: &Path) -> String {
@@ -89,8 +90,10 @@ fn extension(path: &Path) -> String {
 
 fn read(path: &Path) -> Result<Source, Failure> {
     let shown = path.display().to_string();
-    let unreadable =
-        |why: String| Diagnostic::new("E0101", format!("cannot read `{shown}`: {why}"));
+    let unreadable = |why: String| {
+        let why = why.split(" (os error").next().unwrap_or_default();
+        Diagnostic::new("E0101", format!("cannot read `{shown}`: {why}"))
+    };
     let mut file =
         std::fs::File::open(path).map_err(|error| unreadable(error.to_string()).cannot())?;
     let metadata = file
@@ -128,12 +131,17 @@ fn read(path: &Path) -> Result<Source, Failure> {
     })
 }
 
-/// A plan's first key is `schema`.
+/// A plan's first key is `schema`. RON may begin with lines that switch extensions on.
 fn is_plan(text: &str) -> bool {
-    let start = text.trim_start_matches(|c: char| {
-        c.is_whitespace() || matches!(c, '\u{feff}' | '(' | '{' | '"')
-    });
-    start.starts_with("schema")
+    let mut rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    while let Some((_, below)) = rest
+        .strip_prefix("#![")
+        .and_then(|after| after.split_once(']'))
+    {
+        rest = below.trim_start();
+    }
+    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '(' | '{' | '"'));
+    rest.starts_with("schema")
 }
 
 fn csv_failure(source: &Source, errors: &CsvErrors) -> Failure {
@@ -186,19 +194,20 @@ fn graph(
     path: &Path,
     syntax: Syntax,
     ops: Option<&Path>,
-) -> Result<Graph, Failure> {
+) -> Result<Input, Failure> {
     let told = |error| graph_failure(source, &error);
     let mut file = own::parse(&source.text, syntax).map_err(told)?;
     if let Some(ops) = ops {
         let facts_source = read(ops)?;
-        let facts = facts::read(&facts_source.text)
-            .map_err(|error| facts_failure(&facts_source, &error))?;
-        facts::apply(&mut file, &facts).map_err(|error| facts_failure(&facts_source, &error))?;
+        let told = |error| facts_failure(&facts_source, &error);
+        let facts = facts::read(&facts_source.text).map_err(told)?;
+        facts::apply(&mut file, &facts).map_err(told)?;
     }
     let stem = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
-    own::graph(file, &stem.unwrap_or_default()).map_err(told)
+    let graph = own::graph(file.clone(), &stem.unwrap_or_default()).map_err(told)?;
+    Ok(Input::Graph(Arc::new(graph), Box::new(file)))
 }
 
 fn graph_failure(source: &Source, error: &GraphFileError) -> Failure {
@@ -216,7 +225,13 @@ fn graph_failure(source: &Source, error: &GraphFileError) -> Failure {
                 .cannot()
         }
         GraphFileError::Graph(errors) => {
-            let told = errors.0.iter().take(100).map(|error| in_file(Diagnostic::new("E0402", error.to_string())));
+            let told = errors.0.iter().take(100).map(|error| {
+                    let diagnostic = Diagnostic::new("E0402", error.to_string());
+                    match declared(source, error.subject()) {
+                        Some(spot) => diagnostic.at(spot),
+                        None => in_file(diagnostic),
+                    }
+                });
             let mut diagnostics: Vec<Diagnostic> = told.collect();
             let more = errors.0.len().saturating_sub(diagnostics.len());
             if let Some(last) = diagnostics.last_mut().filter(|_| more > 0) {
@@ -227,12 +242,38 @@ fn graph_failure(source: &Source, error: &GraphFileError) -> Failure {
                 diagnostics,
             }
         }
+        GraphFileError::ShapeOverflow { .. } => in_file(Diagnostic::new("E0404", error.to_string()))
+            .help("are the dimensions right?")
+            .cannot(),
         GraphFileError::Unsized { .. } => in_file(Diagnostic::new("E0404", error.to_string()))
             .help("state `bytes`, or `dtype` and `shape`; for a custom operator --ops FILE.ron can say its result's shape")
             .cannot(),
         GraphFileError::Empty => in_file(Diagnostic::new("E0103", error.to_string())).cannot(),
         _ => in_file(Diagnostic::new("E0403", error.to_string())).cannot(),
     }
+}
+
+/// Where a tensor or node of this name is declared in the text of a graph: the first place that
+/// reads `"name": "NAME"` (JSON) or `name: "NAME"` (RON).
+fn declared(source: &Source, name: &str) -> Option<Spot> {
+    let quoted = serde_json::to_string(name).ok()?;
+    let is_key = |before: &str| {
+        let key = before
+            .trim_end()
+            .strip_suffix(':')
+            .map(|key| key.trim_end().trim_end_matches('"'));
+        key.is_some_and(|key| key.ends_with("name"))
+    };
+    let (at, _) = source
+        .text
+        .match_indices(&quoted)
+        .find(|&(at, _)| is_key(&source.text[..at]))?;
+    let line_start = source.text[..at]
+        .rfind('\n')
+        .map_or(0, |line_break| line_break + 1);
+    let line = source.text[..at].matches('\n').count() + 1;
+    let column = source.text[line_start..at].chars().count() + 1;
+    Some(source.spot(line, column, quoted.chars().count(), "declared here"))
 }
 
 fn facts_failure(source: &Source, error: &facts::FactsError) -> Failure {

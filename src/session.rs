@@ -1,7 +1,7 @@
 //! From an input to everything that the verbs report on: the one place that chains the crates.
 
 use crate::args::{Colour, Planning, Switch};
-use crate::failure::{Diagnostic, Failure, NO};
+use crate::failure::{CANNOT, Diagnostic, Failure, NO};
 use crate::input::{self, Input};
 use crate::report::progress::Progress;
 use bayplan_graph::plan_file::GraphPart;
@@ -12,8 +12,8 @@ use bayplan_planner::file::csv::CsvErrors;
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
 use bayplan_planner::{
-    ArenaId, Bounds, CheckedPlan, Options, PlannerFault, Problem, ProblemErrors, Step, Strategy,
-    Tried, check,
+    ArenaId, Bounds, CheckedPlan, Options, PlannerFault, Problem, ProblemError, ProblemErrors,
+    Step, Strategy, Tried, check,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -138,7 +138,7 @@ impl Session {
 pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<Session, Failure> {
     let shown = path.display().to_string();
     match input::load(path, planning.ops.as_deref())? {
-        Input::Graph(graph) => plan_graph(shown, graph, planning, colour),
+        Input::Graph(graph, _) => plan_graph(shown, graph, planning, colour),
         Input::Problem(parsed) => {
             let problem = parsed
                 .with_fixed_offsets()
@@ -195,10 +195,8 @@ pub(crate) fn aligned(problem: Problem, align: Option<u64>) -> Result<Problem, F
 pub(crate) fn no_problem(errors: &ProblemErrors) -> Failure {
     let told = errors.0.iter().take(100).map(|error| {
         let help = match error {
-            bayplan_planner::ProblemError::FixedClash { .. } => {
-                Some("give one of them another offset, or none")
-            }
-            bayplan_planner::ProblemError::LoadOverflow { .. } => {
+            ProblemError::FixedClash { .. } => Some("give one of them another offset, or none"),
+            ProblemError::LoadOverflow { .. } => {
                 Some("are the sizes in bytes, and are they right?")
             }
             _ => None,
@@ -207,8 +205,18 @@ pub(crate) fn no_problem(errors: &ProblemErrors) -> Failure {
         diagnostic.help = help.map(str::to_owned);
         diagnostic
     });
+    let too_large = |error: &ProblemError| {
+        matches!(
+            error,
+            ProblemError::LoadOverflow { .. } | ProblemError::TotalOverflow { .. }
+        )
+    };
     Failure::Told {
-        exit: NO,
+        exit: if errors.0.iter().any(too_large) {
+            CANNOT
+        } else {
+            NO
+        },
         diagnostics: told.collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! The summary of a plan: a few lines that answer the first questions.
 
 use crate::session::{GraphSide, Session};
-use crate::units::{bytes, count, grouped, percent};
+use crate::units::{bytes, count, exact, percent};
 use bayplan_graph::Role;
 use bayplan_planner::sweep::Profile;
 use bayplan_planner::{Claim, Step, table};
@@ -136,7 +136,7 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         checked: true,
         certified: graph.is_some(),
         budget_bytes: budget,
-        fits: budget.map(|budget| total <= budget),
+        fits: budget.and_then(|budget| fits(session, budget)),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
     }
 }
@@ -172,24 +172,32 @@ pub(crate) fn base_alignment(session: &Session) -> u64 {
         .unwrap_or(1)
 }
 
+/// Whether the plan fits: yes; no, when every plan is proved to need more; nothing when undecided.
+pub(crate) fn fits(session: &Session, budget: u64) -> Option<bool> {
+    if session.height().saturating_add(session.persistent()) <= budget {
+        return Some(true);
+    }
+    let proved = session
+        .bounds
+        .arenas
+        .values()
+        .fold(0_u64, |sum, b| sum.saturating_add(b.bytes));
+    (proved > budget).then_some(false)
+}
+
 /// The lines of the summary.
 pub(crate) fn text(session: &Session, width: Option<usize>) -> String {
     let figures = Figures::of(session);
-    let mut lines = Vec::new();
-    lines.extend(session.graph.as_ref().map(model));
+    let mut rows: Vec<[String; 4]> = Vec::new();
     let mut row = |label: &str, size: String, rest: String, end: String| {
-        lines.push(
-            format!("{label:<9} {size:>9}    {rest:<42}  {end}")
-                .trim_end()
-                .to_owned(),
-        );
+        rows.push([label.to_owned(), size, rest, end]);
     };
-    let exact = format!(
-        "{} bytes for {}",
-        grouped(figures.height),
+    let holds = format!(
+        "{} for {}",
+        exact(figures.height),
         count(figures.buffers, "buffer")
     );
-    row("arena", bytes(figures.height), exact, String::new());
+    row("arena", bytes(figures.height), holds, String::new());
     row(
         "bound",
         bytes(figures.bound),
@@ -237,6 +245,27 @@ pub(crate) fn text(session: &Session, width: Option<usize>) -> String {
             );
         }
     }
+    let mut lines: Vec<String> = session.graph.as_ref().map(model).into_iter().collect();
+    // A long reason moves the last column for all rows alike.
+    let wide = rows
+        .iter()
+        .map(|row| row[2].chars().count())
+        .max()
+        .unwrap_or(0);
+    for [label, size, rest, end] in rows {
+        let line = format!("{label:<9} {size:>9}    {rest:<wide$}    {end}");
+        let fits = width.is_none_or(|width| line.trim_end().chars().count() <= width);
+        if fits || end.is_empty() {
+            lines.push(line.trim_end().to_owned());
+        } else {
+            lines.push(
+                format!("{label:<9} {size:>9}    {rest}")
+                    .trim_end()
+                    .to_owned(),
+            );
+            lines.push(format!("{:>23}{end}", ""));
+        }
+    }
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures));
     lines.push(made_by(session));
@@ -245,7 +274,7 @@ pub(crate) fn text(session: &Session, width: Option<usize>) -> String {
 
 fn model(side: &GraphSide) -> String {
     let graph = side.graph();
-    let (made, _) = intermediates(side);
+    let (made, size) = intermediates(side);
     let given = graph
         .tensors()
         .values()
@@ -253,10 +282,11 @@ fn model(side: &GraphSide) -> String {
         .count();
     let name = crate::report::grid::visible(graph.name());
     let what = format!(
-        "{}, {} and {}",
+        "{}, {}, {} of {}",
         count(graph.nodes().len(), "op"),
         count(given, "input"),
-        count(made, "intermediate tensor")
+        count(made, "intermediate tensor"),
+        bytes(size)
     );
     format!("model     {name}: {what}")
 }

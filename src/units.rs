@@ -34,6 +34,20 @@ pub(crate) fn grouped(number: impl Into<u128>) -> String {
     grouped
 }
 
+/// `6.32 MiB (6,623,232 bytes)`, `490 bytes`, `1 byte`.
+pub(crate) fn both(number: u64) -> String {
+    if number < 1024 {
+        return exact(number);
+    }
+    format!("{} ({})", bytes(number), exact(number))
+}
+
+/// `6,623,232 bytes`, `1 byte`.
+pub(crate) fn exact(number: u64) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} byte{plural}", grouped(number))
+}
+
 /// `1 buffer`, `3 buffers`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -268,7 +268,10 @@ fn alignment_is_about_starts() {
         .values()
         .map(|place| place.offset)
         .collect();
-    assert!(offsets[1] % 32 == 0 && offsets[2] % 32 == 0, "{offsets:?}");
+    assert!(
+        offsets[1..].iter().all(|offset| offset.is_multiple_of(32)),
+        "{offsets:?}"
+    );
     assert!(
         planned.height() <= 152,
         "largest first gives 152: {}",
@@ -403,8 +406,6 @@ fn a_plan_is_refused_for_a_graph_with_one_other_edge() {
         refused.contains("`fc` reads [s] in the plan, [q] here"),
         "{refused}"
     );
-    let renamed = RESIDUAL.replace("\"op\"", "\"op\"");
-    assert!(part.must_be_for(&graph(&renamed)).is_ok());
 }
 
 /// The example's network, as a test of the published figures.

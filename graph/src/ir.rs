@@ -126,11 +126,6 @@ impl Node {
     pub fn operands(&self) -> impl Iterator<Item = TensorId> + '_ {
         self.inputs.iter().flatten().copied()
     }
-
-    /// Whether the inputs in order are contiguous parts of the output.
-    pub fn is_concat(&self) -> bool {
-        self.op.eq_ignore_ascii_case("concat")
-    }
 }
 
 /// Why one node must run before another.

@@ -5,7 +5,7 @@
 //! the graph is verified, its hash recomputed, the plan checked, the bytes replayed.
 
 use crate::certify::{CertifiedPlan, Uncertified, certify};
-use crate::format::file::GraphFile;
+use crate::format::file::{GraphFile, OpEntry, TensorEntry};
 use crate::format::own::{self, GraphFileError};
 use crate::ir::{Graph, NodeId};
 use crate::placement::{self, Placement};
@@ -21,8 +21,21 @@ use std::sync::Arc;
 pub struct GraphPart {
     /// SHA-256 of the canonical graph.
     pub sha256: String,
-    /// The graph.
-    pub graph: GraphFile,
+    /// The model's name.
+    pub name: String,
+    /// Alignment that the graph states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align: Option<u64>,
+    /// Outputs beside the tensors of kind output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
+    /// Inputs and outputs live in the caller's memory.
+    #[serde(default)]
+    pub external_io: bool,
+    /// The graph's tensors.
+    pub tensors: Vec<TensorEntry>,
+    /// The graph's nodes.
+    pub ops: Vec<OpEntry>,
     /// Nodes in order of execution.
     pub schedule: Vec<NodeId>,
     /// What was allowed.
@@ -72,6 +85,7 @@ impl GraphPart {
     /// The graph's part of the file of `plan`.
     pub fn new(plan: &GraphPlan) -> Self {
         let graph = plan.certified.graph();
+        let file = own::file(graph);
         let decisions = plan.storage.decisions().iter().map(|d| {
             let question = match d.question {
                 Question::View => "view",
@@ -92,7 +106,12 @@ impl GraphPart {
         });
         Self {
             sha256: own::hash(graph),
-            graph: own::file(graph),
+            name: file.name,
+            align: file.align,
+            outputs: file.outputs,
+            external_io: file.external_io,
+            tensors: file.tensors,
+            ops: file.ops,
             schedule: plan.certified.schedule().order().to_vec(),
             policy: plan.policy,
             alignment: plan.alignment,
@@ -101,9 +120,22 @@ impl GraphPart {
         }
     }
 
+    /// The graph inside as a file.
+    fn file(&self) -> GraphFile {
+        GraphFile {
+            name: self.name.clone(),
+            align: self.align,
+            outputs: self.outputs.clone(),
+            external_io: self.external_io,
+            tensors: self.tensors.clone(),
+            ops: self.ops.clone(),
+            ..GraphFile::default()
+        }
+    }
+
     /// The graph inside, verified, its hash recomputed.
     pub fn graph(&self) -> Result<Arc<Graph>, GraphPartError> {
-        let graph = own::graph(self.graph.clone(), &self.graph.name)?;
+        let graph = own::graph(self.file(), &self.name)?;
         let found = own::hash(&graph);
         if found != self.sha256 {
             let expected = self.sha256.clone();
@@ -117,7 +149,7 @@ impl GraphPart {
         if own::hash(other) == self.sha256 {
             return Ok(());
         }
-        let difference = first_difference(&self.graph, &own::file(other));
+        let difference = first_difference(&self.file(), &own::file(other));
         Err(GraphPartError::OtherGraph { difference })
     }
 
@@ -158,7 +190,7 @@ fn first_difference(ours: &GraphFile, theirs: &GraphFile) -> String {
     }
     for (a, b) in ours.tensors.iter().zip(&theirs.tensors) {
         if a != b {
-            let describe = |t: &crate::format::file::TensorEntry| {
+            let describe = |t: &TensorEntry| {
                 format!(
                     "{} {} of {} bytes",
                     t.kind.name(),

@@ -155,6 +155,28 @@ pub enum GraphError {
     },
 }
 
+impl GraphError {
+    /// The tensor or node that it is about, `""` where it has none.
+    pub fn subject(&self) -> &str {
+        match self {
+            Self::NoName { .. } | Self::ZeroAlignment => "",
+            Self::DuplicateTensor { tensor }
+            | Self::Bytes { tensor, .. }
+            | Self::TwoProducers { tensor, .. }
+            | Self::OutputNeverMade { tensor }
+            | Self::FixedOffset { tensor, .. }
+            | Self::KeepsNoInput { tensor, .. } => tensor,
+            Self::GivenIsMade { node, .. }
+            | Self::NeverMade { node, .. }
+            | Self::ReadBeforeMade { node, .. }
+            | Self::WritesNoState { node, .. }
+            | Self::NotItsOperands { node, .. }
+            | Self::TwoViews { node, .. } => node,
+            Self::ViewOutside { output, .. } => output,
+        }
+    }
+}
+
 /// Every broken rule. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphErrors(pub Vec<GraphError>);

@@ -6,10 +6,10 @@ use crate::input::{self, Input};
 use crate::report::Out;
 use crate::session::{self, Session};
 use crate::summary;
-use crate::units::{bytes, grouped};
+use crate::units::{both, bytes, count, exact};
 use bayplan_planner::file::csv::Parsed;
 use bayplan_planner::ids::Id;
-use bayplan_planner::{ArenaId, Claim, Place, Plan, Table, check};
+use bayplan_planner::{ArenaId, BufferId, Claim, Place, Plan, Problem, Table, Violation, check};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<(), Failure> {
             against(args, &file).and_then(|()| session::from_file(shown.clone(), *file))
         }
         Input::Problem(parsed) => solution(shown.clone(), *parsed, args),
-        Input::Graph(_) => {
+        Input::Graph(..) => {
             return Err(
                 Diagnostic::new("E0104", format!("`{shown}` is a graph, not a plan"))
                     .help("`bayplan plan` makes a plan of it, checked and certified")
@@ -80,7 +80,7 @@ fn against(
             .no()
     };
     match (input::load(path, args.ops.as_deref())?, &file.graph) {
-        (Input::Graph(graph), Some(part)) => part.must_be_for(&graph).map_err(|error| no(error.to_string())),
+        (Input::Graph(graph, _), Some(part)) => part.must_be_for(&graph).map_err(|error| no(error.to_string())),
         (Input::Problem(parsed), None) => {
             let problem = parsed.with_fixed_offsets().map_err(|errors| session::csv_no(path, &errors))?;
             if problem == file.problem {
@@ -92,7 +92,7 @@ fn against(
         (Input::Plan(_), _) => Err(Diagnostic::new("E0104", format!("`{}` is a plan", path.display()))
             .help("--against names the graph or CSV that the plan was made for; `bayplan diff` compares plans")
             .cannot()),
-        (Input::Graph(_), None) => Err(no("the plan is one of a CSV, not of a graph".into())),
+        (Input::Graph(..), None) => Err(no("the plan is one of a CSV, not of a graph".into())),
         (Input::Problem(_), Some(_)) => Err(no("the plan is one of a graph, not of a CSV".into())),
     }
 }
@@ -137,12 +137,22 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
         )
         .cannot());
     }
+    let lines = lines_by_name(&parsed.problem, &parsed.lines);
     let checked = check(parsed.problem, plan).map_err(|refused| {
-        let told = refused
-            .violations
-            .iter()
-            .take(100)
-            .map(|v| Diagnostic::new("E0502", v.to_string()));
+        let told = refused.violations.iter().take(100).map(|v| {
+            let diagnostic = Diagnostic::new("E0502", v.to_string());
+            match v {
+                Violation::Overlap { first, second, .. } => {
+                    let line = |name: &String| lines.get(name).copied().unwrap_or(0);
+                    diagnostic.note(format!(
+                        "lines {} and {} of {input}",
+                        line(first),
+                        line(second)
+                    ))
+                }
+                _ => diagnostic.note(format!("in {input}")),
+            }
+        });
         Failure::Told {
             exit: NO,
             diagnostics: told.collect(),
@@ -160,16 +170,29 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
     })
 }
 
+/// Line of each buffer; names are distinct in a CSV.
+fn lines_by_name(problem: &Problem, lines: &Table<BufferId, u32>) -> BTreeMap<String, u32> {
+    let named = problem
+        .buffers()
+        .iter()
+        .map(|(id, buffer)| (buffer.name.clone(), lines[id]));
+    named.collect()
+}
+
 fn within(session: Session, capacity: Option<u64>) -> Result<Session, Failure> {
     match capacity {
-        Some(capacity) if session.height() > capacity => {
-            let (height, capacity) = (grouped(session.height()), grouped(capacity));
-            Err(Diagnostic::new(
-                "E0502",
-                format!("the plan is {height} bytes high; there are {capacity}"),
-            )
-            .no())
-        }
+        Some(capacity) if session.height() > capacity => Err(Diagnostic::new(
+            "E0701",
+            format!(
+                "the plan needs {}; there are {}",
+                exact(session.height()),
+                exact(capacity)
+            ),
+        )
+        .help(
+            "`bayplan plan --budget` and `bayplan pack --capacity` say whether another plan can do",
+        )
+        .no()),
         _ => Ok(session),
     }
 }
@@ -189,17 +212,22 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
             ..refused(session.input.clone(), Vec::new())
         });
     }
-    let buffers = crate::units::count(session.checked.problem().buffers().len(), "buffer");
+    let buffers = count(figures.buffers, "buffer");
     let claim = if optimal {
         "optimal: no plan is smaller".into()
     } else {
         format!("no plan is under {}", bytes(figures.bound))
     };
     out.line(&format!(
-        "valid     {buffers} in {} ({} bytes), {claim}",
-        bytes(figures.height),
-        grouped(figures.height)
+        "valid     {buffers} in {}, {claim}",
+        both(figures.height)
     ))?;
+    if session.persistent() > 0 {
+        out.line(&format!(
+            "          and variables in {}",
+            both(session.persistent())
+        ))?;
+    }
     let replayed = if session.graph.is_some() {
         "checked, and replayed byte by byte from its graph"
     } else {

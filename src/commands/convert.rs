@@ -28,15 +28,15 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
         .cannot());
     }
     let text = match input::load(&args.input, args.planning.ops.as_deref())? {
-        Input::Graph(graph) if ending != "csv" => {
+        Input::Graph(_, file) if ending != "csv" => {
             let syntax = if ending == "json" {
                 Syntax::Json
             } else {
                 Syntax::Ron
             };
-            own::text(&own::file(&graph), syntax)
+            own::text(&file, syntax)
         }
-        Input::Graph(graph) => {
+        Input::Graph(graph, _) => {
             let session = session::plan_graph(String::new(), graph, &args.planning, out.colour)?;
             buffers(session.checked.problem(), None)?
         }
@@ -48,7 +48,13 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
             let session = session::from_file(args.input.display().to_string(), *file)?;
             buffers(session.checked.problem(), Some(session.checked.plan()))?
         }
-        Input::Problem(parsed) if ending == "csv" => buffers(&parsed.problem, None)?,
+        Input::Problem(parsed) if ending == "csv" => {
+            let problem = parsed.with_fixed_offsets();
+            buffers(
+                &problem.map_err(|errors| session::csv_no(&args.input, &errors))?,
+                None,
+            )?
+        }
         Input::Problem(_) => {
             return Err(
                 Diagnostic::new("E0801", "a CSV of buffers is no graph, and no plan yet")
@@ -62,7 +68,6 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
 }
 
 fn buffers(problem: &Problem, plan: Option<&Plan>) -> Result<String, Failure> {
-    // The field's CSV has one arena: what is kept from run to run is left to a column of its own.
     let written = csv::write(problem, plan);
     written.map_err(|error| {
         Diagnostic::new(error.code(), error.to_string())

@@ -6,7 +6,7 @@ use crate::input::{self, Input};
 use crate::report::Out;
 use crate::report::grid::{Grid, left, right};
 use crate::session::{self, Session};
-use crate::units::{bytes, grouped};
+use crate::units::{bytes, exact, grouped};
 use bayplan_graph::Spot;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -178,12 +178,12 @@ fn print(
             continue;
         }
         let verdict = match new.cmp(&old) {
-            std::cmp::Ordering::Greater => format!("grew by {} bytes", grouped(new - old)),
-            std::cmp::Ordering::Less => format!("shrank by {} bytes", grouped(old - new)),
+            std::cmp::Ordering::Greater => format!("grew by {}", exact(new - old)),
+            std::cmp::Ordering::Less => format!("shrank by {}", exact(old - new)),
             std::cmp::Ordering::Equal => "unchanged".into(),
         };
         out.line(&format!(
-            "{what:<9} {} -> {}    {verdict}",
+            "{what:<9} {:>9} -> {:>9}    {verdict}",
             bytes(old),
             bytes(new)
         ))?;

@@ -11,8 +11,15 @@ pub(crate) fn run(code: Option<&str>, out: &mut Out) -> Result<(), Failure> {
             return out.value(&map);
         }
         for (code, text) in all {
-            let first = text.split_inclusive(['.', ':']).next().unwrap_or(text);
-            out.line(&format!("{code}  {}", first.trim_end_matches(['.', ':'])))?;
+            let first = text
+                .split(". ")
+                .next()
+                .unwrap_or(text)
+                .trim_end_matches('.');
+            let room = out.width.unwrap_or(100).max(40) - 7;
+            let short: String = first.chars().take(room).collect();
+            let dots = if short.len() < first.len() { "…" } else { "" };
+            out.line(&format!("{code}  {short}{dots}"))?;
         }
         return Ok(());
     };

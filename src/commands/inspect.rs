@@ -6,7 +6,7 @@ use crate::report::Out;
 use crate::report::grid::{Grid, left, right, shorten, visible};
 use crate::session::{self, GraphSide, Session};
 use crate::summary;
-use crate::units::{bytes, grouped, percent};
+use crate::units::{both, bytes, count, exact, grouped, percent};
 use bayplan_planner::{BufferId, Step, table};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -157,9 +157,9 @@ fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), F
     out.text(&grid.lines(width))?;
     out.line("\nWHAT WOULD LOWER IT")?;
     for item in advice {
-        let saves = item.saves_bytes.map_or_else(String::new, |b| {
-            format!(" (saves {}: {} bytes)", bytes(b), grouped(b))
-        });
+        let saves = item
+            .saves_bytes
+            .map_or_else(String::new, |b| format!(" (saves {})", both(b)));
         out.line(&format!("- {}{saves}", visible(&item.what)))?;
     }
     Ok(())
@@ -307,10 +307,10 @@ fn tensor(session: &Session, name: &str, out: &mut Out) -> Result<(), Failure> {
                     return out.value(&row);
                 }
                 out.line(&format!(
-                    "{} is in no arena: {} ({} bytes)",
+                    "{} is in no arena: {}, {}",
                     visible(name),
                     row.why,
-                    grouped(row.bytes)
+                    both(row.bytes)
                 ))
             }
             None => Err(unknown(session, name)),
@@ -378,12 +378,11 @@ fn tensor_text(
         .map_or(buffer.offset, |place| place.offset);
     let size = tensor.as_ref().map_or(buffer.size, |row| row.bytes);
     out.line(&format!(
-        "place     `{}` {}..{}  ({}, {} bytes)",
+        "place     `{}` {}..{}: {}",
         visible(arena),
         grouped(place),
         grouped(place + size),
-        bytes(size),
-        grouped(size)
+        both(size)
     ))?;
     let life = tensor
         .as_ref()
@@ -407,10 +406,18 @@ fn tensor_text(
     }
     let reason = if buffer.fixed {
         "its offset is given".into()
+    } else if meets == 0 {
+        "nothing else is live with it in this arena".into()
     } else if buffer.offset == 0 {
-        format!("the lowest place; {meets} others are live with it at some step")
+        format!(
+            "the lowest place; {} live with it at some step",
+            count(meets, "other buffer")
+        )
     } else if rests_on.is_empty() {
-        format!("a gap among the {meets} others that are live with it")
+        format!(
+            "a gap among {} that live with it",
+            count(meets, "other buffer")
+        )
     } else {
         format!("right above {}", visible(&rests_on.join(", ")))
     };
@@ -418,7 +425,7 @@ fn tensor_text(
     if !under.is_empty() {
         out.line(&format!("under     {}", visible(&under.join(", "))))?;
     }
-    if buffer.at_peak {
+    if buffer.at_peak && buffer.arena == Session::arena() {
         out.line("peak      it lives at the heaviest step: making it smaller lowers the bound")?;
     }
     for (node, input, output, question, answer) in decisions {
@@ -482,10 +489,10 @@ fn step(session: &Session, step: Step, out: &mut Out) -> Result<(), Failure> {
         told.live_bytes as f64 / session.height() as f64
     };
     out.line(&format!(
-        "{}: {} bytes live in {} buffers, {} of the arena",
+        "{}: {} live in {}, {} of the arena",
         session.step_label(step),
-        grouped(told.live_bytes),
-        told.live.len(),
+        exact(told.live_bytes),
+        count(told.live.len(), "buffer"),
         percent(share)
     ))?;
     let mut grid = Grid::new(vec![

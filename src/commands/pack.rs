@@ -55,7 +55,9 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         strategies,
         out.colour,
     )?;
-    let fits = args.capacity.map(|capacity| fits(&session, capacity));
+    let fits = args
+        .capacity
+        .map(|capacity| summary::fits(&session, capacity));
     let good = fits.is_none_or(|fits| fits == Some(true));
     if good && let Some(path) = &args.output {
         match format {
@@ -82,14 +84,6 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         }),
         _ => Ok(()),
     }
-}
-
-/// Yes when the plan fits, no when the bound does not, nothing when undecided.
-fn fits(session: &Session, capacity: u64) -> Option<bool> {
-    if session.height() <= capacity {
-        return Some(true);
-    }
-    (session.bound() > capacity).then_some(false)
 }
 
 fn json(session: &Session, capacity: Option<u64>, fits: Option<bool>) -> Json {

@@ -6,7 +6,7 @@ use crate::failure::{Diagnostic, Failure, NO};
 use crate::report::Out;
 use crate::session::{self, Session};
 use crate::summary;
-use crate::units::{bytes, grouped};
+use crate::units::{both, bytes, exact, grouped};
 use bayplan_planner::file::plan_file::{self, Format};
 use bayplan_planner::{Bounds, table};
 use std::path::Path;
@@ -97,20 +97,27 @@ pub(crate) fn verdict(session: &Session, budget: u64) -> Verdict {
     let proved: u64 = bounds.arenas.values().map(|bound| bound.bytes).sum();
     let figures = summary::Figures::of(session);
     let title = format!(
-        "{} bytes do not suffice: {} are needed",
-        grouped(budget),
-        grouped(needed)
+        "a budget of {} does not suffice: {} are needed",
+        exact(budget),
+        exact(needed)
     );
     let mut diagnostic = Diagnostic::new("E0701", title);
-    diagnostic = diagnostic.note(format!(
-        "the smallest budget that works with these settings is {} ({needed} bytes); {} do not",
-        bytes(needed),
-        needed.saturating_sub(1)
-    ));
+    let smallest = if figures.optimal {
+        format!(
+            "the smallest budget that works is {}: no plan is smaller",
+            both(needed)
+        )
+    } else {
+        format!(
+            "the smallest budget that works with these settings is {}",
+            both(needed)
+        )
+    };
+    diagnostic = diagnostic.note(smallest);
     if state > 0 {
         diagnostic = diagnostic.note(format!(
             "{} of them are variables, kept from run to run",
-            bytes(state)
+            exact(state)
         ));
     }
     diagnostic = diagnostic.note(format!(
@@ -118,23 +125,21 @@ pub(crate) fn verdict(session: &Session, budget: u64) -> Verdict {
         session.step_label(figures.peak),
         live(session, &figures)
     ));
-    let reason = if proved > budget {
+    let hopeless = proved > budget;
+    let reason = if hopeless {
         format!(
-            "no plan can help: {} at once, whatever the offsets ({})",
-            bytes(proved),
+            "the limit is the live bytes, no plan can help: {} at least ({})",
+            exact(proved),
             summary::bound_reason(session)
         )
-    } else if figures.optimal {
-        // Cannot be: an optimal plan needs exactly what is proved.
-        "no plan can help".to_owned()
     } else {
         format!(
-            "the limit is the packing: {} live at once, and no plan of {} was found; one is not ruled out",
-            bytes(proved),
-            bytes(budget)
+            "the limit is the packing: every plan needs {} at least, none of {} or less was found, and none is ruled out",
+            exact(proved),
+            exact(budget)
         )
     };
-    let help = if proved > budget {
+    let help = if hopeless {
         "only smaller or fewer live tensors help: --reuse-inputs if inputs may be overwritten, smaller inputs, quantised types"
     } else {
         "a longer search for a better packing is not built yet"
@@ -163,9 +168,5 @@ fn live(session: &Session, figures: &summary::Figures) -> String {
     } else {
         String::new()
     };
-    format!(
-        "{} bytes in {}{more}",
-        grouped(figures.max_load),
-        names.join(", ")
-    )
+    format!("{} in {}{more}", exact(figures.max_load), names.join(", "))
 }

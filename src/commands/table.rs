@@ -9,7 +9,7 @@ use crate::summary;
 use crate::units::{bytes, count, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::table::{NodeRow, TensorRow};
-use bayplan_planner::{ArenaId, Step, table};
+use bayplan_planner::{ArenaId, Lifetime, Step, table};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -150,7 +150,8 @@ fn tensor_columns() -> Vec<crate::report::grid::Column> {
         left("shape", 2),
         right("bytes", 0),
         left("role", 6),
-        left("steps", 7),
+        right("first", 7),
+        right("last", 7),
         right("offset", 8),
         right("end", 5),
         left("shares with", 2),
@@ -216,7 +217,8 @@ fn arena_grid(rows: &Rows, arena: ArenaId) -> Grid {
             String::new(),
             grouped(row.size),
             role.into(),
-            row.lifetime.to_string(),
+            row.lifetime.start.to_string(),
+            last(row.lifetime),
             grouped(row.offset),
             grouped(row.end),
             String::new(),
@@ -247,8 +249,9 @@ fn tensor_cells(row: &TensorRow) -> Vec<String> {
         grouped(row.bytes),
         row.role.into(),
         row.lifetime
-            .map(|life| life.to_string())
+            .map(|life| life.start.to_string())
             .unwrap_or_default(),
+        row.lifetime.map(last).unwrap_or_default(),
         offset.map(grouped).unwrap_or_default(),
         offset
             .map(|offset| grouped(offset + row.bytes))
@@ -256,6 +259,11 @@ fn tensor_cells(row: &TensorRow) -> Vec<String> {
         row.shares_with.join(" "),
         row.why.clone(),
     ]
+}
+
+/// The last step at which something lives.
+fn last(life: Lifetime) -> String {
+    life.end.0.saturating_sub(1).to_string()
 }
 
 fn shape(row: &TensorRow) -> String {
@@ -372,7 +380,7 @@ fn health(session: &Session, out: &mut Out) -> Result<(), Failure> {
 }
 
 fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
-    out.line("id,name,type,shape,bytes,role,first,end,arena,offset,shares_with,why")?;
+    out.line("id,name,type,shape,bytes,role,first,last,arena,offset,shares_with,why")?;
     let arenas = session.checked.problem().arenas();
     for row in &rows.tensors {
         let life = row.lifetime;
@@ -384,7 +392,7 @@ fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
             row.bytes.to_string(),
             row.role.to_owned(),
             life.map(|l| l.start.to_string()).unwrap_or_default(),
-            life.map(|l| l.end.to_string()).unwrap_or_default(),
+            life.map(last).unwrap_or_default(),
             row.place
                 .map(|p| arenas[p.arena].name.clone())
                 .unwrap_or_default(),
@@ -400,9 +408,14 @@ fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
         } else {
             "scratch"
         };
-        let (first, end) = (row.lifetime.start.to_string(), row.lifetime.end.to_string());
+        let (first, end) = (row.lifetime.start.to_string(), last(row.lifetime));
+        let id = if rows.tensors.is_empty() {
+            row.id.to_string()
+        } else {
+            String::new()
+        };
         let cells = [
-            row.id.to_string(),
+            id,
             row.name.clone(),
             String::new(),
             String::new(),
@@ -430,41 +443,41 @@ fn quoted(cell: &str) -> String {
 
 fn markdown(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     let cell = |text: &str| visible(text).replace('|', "\\|");
-    out.line(
-        "| id | name | type | shape | bytes | role | steps | arena | offset | shares with | why |",
-    )?;
-    out.line("|---:|---|---|---|---:|---|---|---|---:|---|---|")?;
+    out.line("| id | name | type | shape | bytes | role | first | last | arena | offset | shares with | why |")?;
+    out.line("|---:|---|---|---|---:|---|---:|---:|---|---:|---|---|")?;
     let arenas = session.checked.problem().arenas();
     for row in &rows.tensors {
-        let cells = tensor_cells(row);
+        let [.., first, last, offset, _, shares, why] = &tensor_cells(row)[..] else {
+            continue;
+        };
+        let [_, _, dtype, shape, bytes, role, ..] = &tensor_cells(row)[..] else {
+            continue;
+        };
         let arena = row
             .place
             .map(|p| arenas[p.arena].name.clone())
             .unwrap_or_default();
+        let id = row.id.to_string();
         let cells = [
-            &row.id.to_string(),
-            &row.name,
-            &cells[2],
-            &cells[3],
-            &cells[4],
-            &cells[5],
-            &cells[6],
-            &arena,
-            &cells[7],
-            &cells[9],
-            &cells[10],
+            &id, &row.name, dtype, shape, bytes, role, first, last, &arena, offset, shares, why,
         ];
         out.line(&format!("| {} |", cells.map(|text| cell(text)).join(" | ")))?;
     }
     for row in &rows.scratch {
-        let arena = &arenas[row.arena].name;
+        let graph = !rows.tensors.is_empty();
+        let id = if graph {
+            String::new()
+        } else {
+            row.id.to_string()
+        };
+        let role = if graph { "scratch" } else { "buffer" };
         out.line(&format!(
-            "| {} | {} | | | {} | scratch | {} | {} | {} | | |",
-            row.id,
+            "| {id} | {} | | | {} | {role} | {} | {} | {} | {} | | |",
             cell(&row.name),
             grouped(row.size),
-            row.lifetime,
-            cell(arena),
+            row.lifetime.start,
+            last(row.lifetime),
+            cell(&arenas[row.arena].name),
             grouped(row.offset)
         ))?;
     }

@@ -1,5 +1,6 @@
 //! Diagnostics as text: code, place, label, notes, help.
 
+use super::grid::visible;
 use super::{choice, remark};
 use crate::args::Colour;
 use crate::failure::{Diagnostic, Spot};
@@ -23,30 +24,34 @@ pub(crate) fn print(colour: Colour, diagnostics: &[Diagnostic]) {
 }
 
 fn render(diagnostic: &Diagnostic, plain: bool) -> String {
+    let clean = |text: &str| text.split('\n').map(visible).collect::<Vec<_>>().join("\n");
+    let title = clean(&diagnostic.title);
+    let notes: Vec<String> = diagnostic.notes.iter().map(|note| clean(note)).collect();
+    let help = diagnostic.help.as_deref().map(clean);
+    let label = diagnostic
+        .spot
+        .as_ref()
+        .map_or_else(String::new, |spot| clean(&spot.label));
     let renderer = if plain {
         Renderer::plain()
     } else {
         Renderer::styled()
     };
     let excerpt = diagnostic.spot.as_ref().map(Excerpt::new);
-    let mut group = Group::with_title(
-        Level::ERROR
-            .primary_title(&diagnostic.title)
-            .id(diagnostic.code),
-    );
+    let mut group = Group::with_title(Level::ERROR.primary_title(&title).id(diagnostic.code));
     if let (Some(spot), Some(excerpt)) = (&diagnostic.spot, &excerpt) {
         let annotation = AnnotationKind::Primary
             .span(excerpt.span.clone())
-            .label(&spot.label);
+            .label(&label);
         let snippet = Snippet::source(&excerpt.text)
             .line_start(spot.line)
             .path(&spot.path);
         group = group.element(snippet.annotation(annotation));
     }
-    for note in &diagnostic.notes {
+    for note in &notes {
         group = group.element(Level::NOTE.message(note));
     }
-    if let Some(help) = &diagnostic.help {
+    if let Some(help) = &help {
         group = group.element(Level::HELP.message(help));
     }
     renderer.render(&[group])

@@ -41,9 +41,11 @@ impl Out {
         }
     }
 
-    /// Prints a line.
-    pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
-        writeln!(self.stream, "{line}")?;
+    /// Prints a line (or several); what would control the terminal is made visible.
+    pub(crate) fn line(&mut self, lines: &str) -> Result<(), Failure> {
+        for line in lines.split('\n') {
+            writeln!(self.stream, "{}", grid::visible(line))?;
+        }
         Ok(())
     }
 

@@ -129,8 +129,11 @@ fn an_output_overwritten_at_the_end_is_lost() {
     m.node("first", "Op", &[x], &[o]);
     m.node("second", "Op", &[o], &[p]).in_place(o, p);
     let refused = replay(m, |s| s.forged(o, p)).unwrap_err();
-    assert_eq!(
-        refused,
-        ["`o` must survive, but after the last step its bytes 64..128 hold `p`"]
+    let [told] = &refused[..] else {
+        panic!("{refused:?}")
+    };
+    assert!(
+        told.starts_with("`o` must survive") && told.ends_with("hold `p`"),
+        "{told}"
     );
 }

@@ -78,7 +78,7 @@ pub struct OpEntry {
     /// For people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Operator kind, free text; `concat`: the inputs are contiguous parts of the output.
+    /// Operator kind, free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
     /// Operands; `""` where an optional one is absent.

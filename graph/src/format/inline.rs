@@ -1,13 +1,14 @@
 //! Subgraph calls, inlined: a called graph's operators take the place of the call.
 //!
 //! Goes in: a file with subgraphs. Comes out: the same file without. Tensors of a called graph get
-//! the call's name in front (`call/t`); its inputs and outputs become the caller's operands and
+//! the call's name in front (`call/t`), its weights and variables, which all calls share, the graph's
+//! (`graph::w`); its inputs and outputs become the caller's operands and
 //! results. This is sound because every call runs exactly once, in its place; recursion is refused.
 
 use super::file::{GraphFile, OpEntry, SubgraphEntry, TensorEntry};
 use super::own::GraphFileError;
 use crate::ir::Role;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls within calls.
 const MAX_DEPTH: usize = 32;
@@ -30,6 +31,7 @@ pub(super) fn inline(mut file: GraphFile) -> Result<GraphFile, GraphFileError> {
         subgraphs: by_name,
         tensors: file.tensors,
         ops: Vec::new(),
+        shared: BTreeSet::new(),
     };
     for op in std::mem::take(&mut file.ops) {
         flat.op(op, "", 0)?;
@@ -43,6 +45,8 @@ struct Flat<'a> {
     subgraphs: BTreeMap<&'a str, &'a SubgraphEntry>,
     tensors: Vec<TensorEntry>,
     ops: Vec<OpEntry>,
+    /// Names of called graphs' weights and variables that are declared already.
+    shared: BTreeSet<String>,
 }
 
 impl Flat<'_> {
@@ -66,6 +70,10 @@ impl Flat<'_> {
                 op.name.clone()
             }
         };
+        if let Some(key) = ignored_key(&op) {
+            let op = call();
+            return Err(GraphFileError::CallExtras { op, key });
+        }
         let Some(&subgraph) = self.subgraphs.get(name.as_str()) else {
             return Err(GraphFileError::UnknownSubgraph {
                 op: call(),
@@ -122,7 +130,17 @@ impl Flat<'_> {
                 continue;
             }
             let mut own = tensor.clone();
-            own.name = format!("{scope}{}", tensor.name);
+            // Weights and variables are there once, however often the graph is called.
+            let shared = matches!(own.kind, Role::Weight | Role::State);
+            own.name = if shared {
+                format!("{}::{}", subgraph.name, tensor.name)
+            } else {
+                format!("{scope}{}", tensor.name)
+            };
+            if shared && !self.shared.insert(own.name.clone()) {
+                names.insert(tensor.name.clone(), own.name);
+                continue;
+            }
             if matches!(own.kind, Role::Input | Role::Output) {
                 own.kind = Role::Activation;
             }
@@ -131,6 +149,20 @@ impl Flat<'_> {
         }
         Ok(names)
     }
+}
+
+/// A key that means nothing on a call: what the called operators do is said in their graph.
+fn ignored_key(op: &OpEntry) -> Option<&'static str> {
+    let keys = [
+        ("inplace", !op.inplace.is_empty()),
+        ("alias", !op.alias.is_empty()),
+        ("slices", !op.slices.is_empty()),
+        ("writes", !op.writes.is_empty()),
+        ("scratch_bytes", op.scratch_bytes > 0),
+        ("scratch", !op.scratch.is_empty()),
+        ("attributes", !op.attributes.is_empty()),
+    ];
+    keys.into_iter().find(|key| key.1).map(|key| key.0)
 }
 
 fn renamed(op: &OpEntry, names: &BTreeMap<String, String>) -> OpEntry {

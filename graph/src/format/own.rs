@@ -80,6 +80,16 @@ pub enum GraphFileError {
         /// The limit.
         limit: usize,
     },
+    /// A key that has no meaning on a call.
+    #[error(
+        "`{op}` calls a subgraph and states `{key}`; what its operators do is said in the subgraph"
+    )]
+    CallExtras {
+        /// The operator.
+        op: String,
+        /// The key.
+        key: &'static str,
+    },
     /// Wrong number of operands or results.
     #[error("`{op}` calls subgraph `{name}` with {found} {what}, which has {expected}")]
     CallArity {
@@ -353,7 +363,7 @@ pub fn file(graph: &Graph) -> GraphFile {
 
 /// The file's text.
 pub fn text(file: &GraphFile, syntax: Syntax) -> String {
-    match syntax {
+    let mut text = match syntax {
         Syntax::Json => serde_json::to_string_pretty(file).expect("plain data"),
         Syntax::Ron => {
             let pretty = ron::ser::PrettyConfig::new()
@@ -361,7 +371,9 @@ pub fn text(file: &GraphFile, syntax: Syntax) -> String {
                 .extensions(ron::extensions::Extensions::IMPLICIT_SOME);
             ron::ser::to_string_pretty(file, pretty).expect("plain data")
         }
-    }
+    };
+    text.push('\n');
+    text
 }
 
 /// SHA-256 over the canonical file without the model's name (a file may be renamed): it changes with

@@ -219,7 +219,10 @@ impl Format {
 pub fn to_text<G: Serialize>(file: &PlanFile<G>, format: Format) -> Result<String, PlanFileError> {
     let text = match format {
         Format::Ron => {
-            let pretty = PrettyConfig::new().depth_limit(3).new_line("\n");
+            let pretty = PrettyConfig::new()
+                .depth_limit(3)
+                .new_line("\n")
+                .extensions(ron::extensions::Extensions::IMPLICIT_SOME);
             let text = ron_options().to_string_pretty(file, pretty);
             text.map_err(|error| error.to_string())
         }
