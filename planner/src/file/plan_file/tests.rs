@@ -53,7 +53,8 @@ fn example() -> PlanFile<Graph> {
     file(problem, plan, None)
 }
 
-const EXAMPLE: &str = r#"(
+const EXAMPLE: &str = r#"#![enable(implicit_some)]
+(
     schema: 1,
     made_by: "bayplan 0.1.0",
     profile: "bayplan",
