@@ -304,3 +304,55 @@ pub(crate) fn defect(what: &str, saved: &impl serde::Serialize) -> Failure {
         )],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_told_from_a_graph_by_its_first_key() {
+        for plan in [
+            "(schema: 1)",
+            "{\"schema\":1}",
+            " \n#![enable(implicit_some)]\n(\n    schema: 1",
+        ] {
+            assert!(is_plan(plan), "{plan}");
+        }
+        for graph in [
+            "(tensors: [])",
+            "{\"tensors\":[{\"name\":\"schema\"}]}",
+            "",
+            "#![schema",
+        ] {
+            assert!(!is_plan(graph), "{graph}");
+        }
+    }
+
+    #[test]
+    fn a_defect_saves_the_problem_and_ends_with_3() {
+        let Failure::Told { exit, diagnostics } = defect("a test", &[1, 2, 3]) else {
+            panic!("it is told")
+        };
+        let saved =
+            std::env::temp_dir().join(format!("bayplan-defect-{}.json", std::process::id()));
+        let text = std::fs::read_to_string(&saved).unwrap();
+        std::fs::remove_file(&saved).unwrap();
+        let numbers: Vec<u8> = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (exit, diagnostics[0].code, numbers),
+            (3, "E0901", vec![1, 2, 3])
+        );
+    }
+
+    #[test]
+    fn names_are_found_where_they_are_declared() {
+        let text = "{\"tensors\":[\n {\"name\": \"a\"}],\n\"ops\":[{\"inputs\":[\"a\"]}]}";
+        let source = Source {
+            path: "g.json".into(),
+            text: text.into(),
+        };
+        let spot = declared(&source, "a").unwrap();
+        assert_eq!((spot.line, spot.column, spot.width), (2, 11, 3));
+        assert!(declared(&source, "b").is_none());
+    }
+}

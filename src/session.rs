@@ -272,6 +272,15 @@ pub(crate) fn policy(planning: &Planning) -> Policy {
     }
 }
 
+/// Sets the flags to what a plan was made with.
+pub(crate) fn adopt(planning: &mut Planning, part: &GraphPart) {
+    let switch = |on: bool| if on { Switch::On } else { Switch::Off };
+    planning.in_place = switch(part.policy.in_place);
+    planning.views = switch(part.policy.views);
+    planning.reuse_inputs = part.policy.reuse_inputs;
+    planning.align = Some(part.alignment);
+}
+
 /// Plans a graph.
 pub(crate) fn plan_graph(
     input: String,

@@ -2,13 +2,16 @@
 
 use crate::args::{CompareArgs, Planning, Switch};
 use crate::failure::Failure;
+use crate::input::{self, Input};
 use crate::report::Out;
 use crate::report::grid::{Grid, left, right};
-use crate::session::{self, Session};
+use crate::session::{self, GraphSide, Session};
 use crate::units::{bytes, grouped};
-use bayplan_planner::Strategy;
+use bayplan_graph::Graph;
+use bayplan_planner::{Problem, Strategy};
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 
 #[derive(Serialize)]
 struct Json {
@@ -48,26 +51,11 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
 fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure> {
     let mut rows = Vec::new();
     let mut best: Option<Session> = None;
-    let mut variants = vec![planning.clone()];
-    if planning.in_place == Switch::On {
-        variants.push(Planning {
-            in_place: Switch::Off,
-            ..planning.clone()
-        });
-    }
-    for variant in &variants {
+    let (subject, planning) = Subject::load(input, planning)?;
+    for variant in subject.variants(&planning) {
         for strategy in session::strategies(planning.strategy.as_deref()) {
-            let alone = Planning {
-                strategy: Some(strategy.name().to_owned()),
-                ..variant.clone()
-            };
-            let session = session::open(input, &alone, out.colour)?;
-            let in_place = session.graph.as_ref().is_some_and(|side| {
-                side.part
-                    .decisions
-                    .iter()
-                    .any(|d| d.3 == "in-place" && d.4 == "taken")
-            });
+            let session = subject.plan(&variant, strategy, out)?;
+            let in_place = session.graph.as_ref().is_some_and(takes_in_place);
             rows.push(row(&session, strategy, in_place));
             if best
                 .as_ref()
@@ -88,6 +76,73 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
         naive_bytes: best.as_ref().map_or(0, Session::naive),
         rows,
     })
+}
+
+/// What the strategies are compared on, loaded once.
+enum Subject {
+    Graph(Arc<Graph>),
+    Problem(Box<Problem>),
+}
+
+impl Subject {
+    /// The subject, and the flags that hold: those of the plan where a plan is given.
+    fn load(path: &Path, planning: &Planning) -> Result<(Self, Planning), Failure> {
+        let mut planning = planning.clone();
+        let subject = match input::load(path, planning.ops.as_deref())? {
+            Input::Graph(graph, _) => Self::Graph(graph),
+            Input::Problem(parsed) => {
+                let problem = parsed.with_fixed_offsets();
+                let problem = problem.map_err(|errors| session::csv_no(path, &errors))?;
+                Self::Problem(Box::new(session::aligned(problem, planning.align)?))
+            }
+            Input::Plan(file) => {
+                let session = session::from_file(path.display().to_string(), *file)?;
+                match session.graph {
+                    Some(side) => {
+                        session::adopt(&mut planning, &side.part);
+                        Self::Graph(side.graph().clone())
+                    }
+                    None => Self::Problem(Box::new(session.checked.into_parts().0)),
+                }
+            }
+        };
+        Ok((subject, planning))
+    }
+
+    /// With in-place as asked, and without.
+    fn variants(&self, planning: &Planning) -> Vec<Planning> {
+        let mut variants = vec![planning.clone()];
+        if planning.in_place == Switch::On && matches!(self, Self::Graph(_)) {
+            variants.push(Planning {
+                in_place: Switch::Off,
+                ..planning.clone()
+            });
+        }
+        variants
+    }
+
+    fn plan(&self, planning: &Planning, strategy: Strategy, out: &Out) -> Result<Session, Failure> {
+        match self {
+            Self::Graph(graph) => {
+                let alone = Planning {
+                    strategy: Some(strategy.name().to_owned()),
+                    ..planning.clone()
+                };
+                session::plan_graph(String::new(), graph.clone(), &alone, out.colour)
+            }
+            Self::Problem(problem) => {
+                let problem = problem.as_ref().clone();
+                session::plan_problem(String::new(), problem, vec![strategy], out.colour)
+            }
+        }
+    }
+}
+
+fn takes_in_place(side: &GraphSide) -> bool {
+    side.part
+        .decisions
+        .iter()
+        .any(|d| d.3 == "in-place" && d.4 == "taken")
 }
 
 fn row(session: &Session, strategy: Strategy, in_place: bool) -> Row {

@@ -208,18 +208,7 @@ fn advice(session: &Session, args: &InspectArgs, out: &Out) -> Result<Vec<Advice
 fn variants(side: &GraphSide, planning: &Planning) -> Vec<(Planning, &'static str)> {
     let policy = side.part.policy;
     let mut base = planning.clone();
-    base.reuse_inputs = policy.reuse_inputs;
-    base.align = Some(side.part.alignment);
-    base.in_place = if policy.in_place {
-        Switch::On
-    } else {
-        Switch::Off
-    };
-    base.views = if policy.views {
-        Switch::On
-    } else {
-        Switch::Off
-    };
+    session::adopt(&mut base, &side.part);
     let mut variants = Vec::new();
     if !policy.reuse_inputs {
         let reuse = Planning {
