@@ -1,6 +1,7 @@
 //! The certifier accepts what is right and names what is not.
 
 use super::*;
+use crate::ir::{Role, TensorId};
 use crate::{GraphBuilder, Lifetimes, Policy, Storage, placement};
 use bayplan_planner::ids::Id;
 use bayplan_planner::{Options, plan as pack};
