@@ -1,5 +1,7 @@
 //! `table`: the interpreter state table, for people (text, md) and machines (csv, json).
 
+mod export;
+
 use crate::args::{TableArgs, TableFormat};
 use crate::failure::Failure;
 use crate::report::Out;
@@ -52,8 +54,8 @@ pub(crate) fn run(args: &TableArgs, out: &mut Out) -> Result<(), Failure> {
     let rows = Rows::of(&session, figures.peak);
     match format {
         TableFormat::Text => text(&session, &rows, out),
-        TableFormat::Csv => csv(&session, &rows, out),
-        TableFormat::Md => markdown(&session, &rows, out),
+        TableFormat::Csv => export::csv(&session, &rows, out),
+        TableFormat::Md => export::markdown(&session, &rows, out),
         TableFormat::Json => out.value(&Json {
             summary: summary::json(&session, None),
             arenas: arenas(&session),
@@ -377,109 +379,4 @@ fn health(session: &Session, out: &mut Out) -> Result<(), Failure> {
         figures.allocations,
         summary::base_alignment(session),
     ))
-}
-
-fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
-    out.line("id,name,type,shape,bytes,role,first,last,arena,offset,shares_with,why")?;
-    let arenas = session.checked.problem().arenas();
-    for row in &rows.tensors {
-        let life = row.lifetime;
-        let cells = [
-            row.id.to_string(),
-            row.name.clone(),
-            row.dtype.clone().unwrap_or_default(),
-            shape(row),
-            row.bytes.to_string(),
-            row.role.to_owned(),
-            life.map(|l| l.start.to_string()).unwrap_or_default(),
-            life.map(last).unwrap_or_default(),
-            row.place
-                .map(|p| arenas[p.arena].name.clone())
-                .unwrap_or_default(),
-            row.place.map(|p| p.offset.to_string()).unwrap_or_default(),
-            row.shares_with.join(" "),
-            row.why.clone(),
-        ];
-        out.line(&cells.map(|cell| quoted(&cell)).join(","))?;
-    }
-    for row in &rows.scratch {
-        let role = if rows.tensors.is_empty() {
-            "buffer"
-        } else {
-            "scratch"
-        };
-        let (first, end) = (row.lifetime.start.to_string(), last(row.lifetime));
-        let id = if rows.tensors.is_empty() {
-            row.id.to_string()
-        } else {
-            String::new()
-        };
-        let cells = [
-            id,
-            row.name.clone(),
-            String::new(),
-            String::new(),
-            row.size.to_string(),
-            role.to_owned(),
-            first,
-            end,
-            arenas[row.arena].name.clone(),
-            row.offset.to_string(),
-            String::new(),
-            String::new(),
-        ];
-        out.line(&cells.map(|cell| quoted(&cell)).join(","))?;
-    }
-    Ok(())
-}
-
-/// RFC 4180: quotes only where needed.
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", cell.replace('"', "\"\""));
-    }
-    cell.to_owned()
-}
-
-fn markdown(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
-    let cell = |text: &str| visible(text).replace('|', "\\|");
-    out.line("| id | name | type | shape | bytes | role | first | last | arena | offset | shares with | why |")?;
-    out.line("|---:|---|---|---|---:|---|---:|---:|---|---:|---|---|")?;
-    let arenas = session.checked.problem().arenas();
-    for row in &rows.tensors {
-        let [.., first, last, offset, _, shares, why] = &tensor_cells(row)[..] else {
-            continue;
-        };
-        let [_, _, dtype, shape, bytes, role, ..] = &tensor_cells(row)[..] else {
-            continue;
-        };
-        let arena = row
-            .place
-            .map(|p| arenas[p.arena].name.clone())
-            .unwrap_or_default();
-        let id = row.id.to_string();
-        let cells = [
-            &id, &row.name, dtype, shape, bytes, role, first, last, &arena, offset, shares, why,
-        ];
-        out.line(&format!("| {} |", cells.map(|text| cell(text)).join(" | ")))?;
-    }
-    for row in &rows.scratch {
-        let graph = !rows.tensors.is_empty();
-        let id = if graph {
-            String::new()
-        } else {
-            row.id.to_string()
-        };
-        let role = if graph { "scratch" } else { "buffer" };
-        out.line(&format!(
-            "| {id} | {} | | | {} | {role} | {} | {} | {} | {} | | |",
-            cell(&row.name),
-            grouped(row.size),
-            row.lifetime.start,
-            last(row.lifetime),
-            cell(&arenas[row.arena].name),
-            grouped(row.offset)
-        ))?;
-    }
-    Ok(())
 }

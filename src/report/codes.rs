@@ -113,6 +113,7 @@ mod tests {
             include_str!("../commands/plan.rs"),
             include_str!("../commands/pack.rs"),
             include_str!("../commands/inspect.rs"),
+            include_str!("../commands/inspect/tensor.rs"),
             include_str!("../commands/check.rs"),
             include_str!("../commands/convert.rs"),
             include_str!("../commands/draw.rs"),
