@@ -27,7 +27,7 @@ pub(crate) struct Cli {
     /// Use colour: auto (on a terminal), always, never
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub(crate) color: Colour,
-    /// Threads for planning (results do not depend on it); 0: all cores
+    /// Threads for planning, at most one a core (results do not depend on it); 0: all cores
     #[arg(long, global = true, default_value_t = 0, value_name = "N")]
     pub(crate) threads: usize,
 }
@@ -188,7 +188,7 @@ pub(crate) struct InspectArgs {
     /// Graph, CSV of buffers, or plan file
     pub(crate) input: PathBuf,
     /// Why this tensor (or buffer) is where it is
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "step")]
     pub(crate) tensor: Option<String>,
     /// Who lives at this step
     #[arg(long, value_name = "N")]

@@ -19,7 +19,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     if cli.threads > 0 {
         // The pool is built once; a second one cannot be asked for.
-        let _ = bayplan_planner::strategy::use_threads(cli.threads);
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let _ = bayplan_planner::strategy::use_threads(cli.threads.min(cores));
     }
     let mut out = Out::new(cli.color, cli.json);
     let done = run(cli.verb, &mut out).and_then(|()| out.finish());

@@ -3,6 +3,7 @@
 use crate::args::{Colour, Planning, Switch};
 use crate::failure::{CANNOT, Diagnostic, Failure, NO};
 use crate::input::{self, Input};
+use crate::report::grid::visible;
 use crate::report::progress::Progress;
 use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::{
@@ -114,7 +115,7 @@ impl Session {
     pub(crate) fn step_label(&self, step: Step) -> String {
         self.step_name(step).map_or_else(
             || format!("step {step}"),
-            |name| format!("step {step} ({name})"),
+            |name| format!("step {step} ({})", visible(name)),
         )
     }
 
@@ -157,6 +158,7 @@ pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<S
 
 /// Given offsets that no plan can keep: the answer is no.
 pub(crate) fn csv_no(path: &Path, errors: &CsvErrors) -> Failure {
+    let overflow = errors.listed.iter().any(|e| e.code == "E0219");
     let told = errors.listed.iter().map(|e| {
         let place = if e.line > 0 {
             format!("{}:{}:{}: {}", path.display(), e.line, e.column, e.label)
@@ -168,7 +170,7 @@ pub(crate) fn csv_no(path: &Path, errors: &CsvErrors) -> Failure {
         diagnostic
     });
     Failure::Told {
-        exit: NO,
+        exit: if overflow { CANNOT } else { NO },
         diagnostics: told.collect(),
     }
 }
@@ -189,10 +191,11 @@ pub(crate) fn aligned(problem: Problem, align: Option<u64>) -> Result<Problem, F
         .values_mut()
         .for_each(|arena| arena.alignment = align);
     Problem::new(arenas, problem.buffers().clone(), problem.pairs().to_vec())
-        .map_err(|errors| no_problem(&errors))
+        .map_err(|errors| no_problem(&errors, None))
 }
 
-pub(crate) fn no_problem(errors: &ProblemErrors) -> Failure {
+/// `graph`: names the nodes of the steps that errors are about.
+pub(crate) fn no_problem(errors: &ProblemErrors, graph: Option<&Graph>) -> Failure {
     let told = errors.0.iter().take(100).map(|error| {
         let help = match error {
             ProblemError::FixedClash { .. } => Some("give one of them another offset, or none"),
@@ -202,6 +205,7 @@ pub(crate) fn no_problem(errors: &ProblemErrors) -> Failure {
             _ => None,
         };
         let mut diagnostic = Diagnostic::new("E0501", error.to_string());
+        diagnostic.notes.extend(running(error, graph));
         diagnostic.help = help.map(str::to_owned);
         diagnostic
     });
@@ -219,6 +223,16 @@ pub(crate) fn no_problem(errors: &ProblemErrors) -> Failure {
         },
         diagnostics: told.collect(),
     }
+}
+
+/// Which node runs at the step of an error; steps are in file order.
+fn running(error: &ProblemError, graph: Option<&Graph>) -> Option<String> {
+    let step = match error {
+        ProblemError::FixedClash { step, .. } | ProblemError::LoadOverflow { step, .. } => step,
+        _ => return None,
+    };
+    let node = graph?.nodes().values().nth(step.0 as usize)?;
+    Some(format!("step {step} runs `{}`", node.name))
 }
 
 /// Plans a problem without a graph.
@@ -272,6 +286,18 @@ pub(crate) fn policy(planning: &Planning) -> Policy {
     }
 }
 
+/// The settings of a plan as its options name them.
+fn settings(part: &GraphPart) -> [(&'static str, String); 5] {
+    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    [
+        ("order", "file".to_owned()),
+        ("align", part.alignment.to_string()),
+        ("in_place", switch(part.policy.in_place)),
+        ("views", switch(part.policy.views)),
+        ("reuse_inputs", switch(part.policy.reuse_inputs)),
+    ]
+}
+
 /// Sets the flags to what a plan was made with.
 pub(crate) fn adopt(planning: &mut Planning, part: &GraphPart) {
     let switch = |on: bool| if on { Switch::On } else { Switch::Off };
@@ -304,20 +330,12 @@ pub(crate) fn plan_graph(
             ..Options::default()
         },
     };
-    let planned = bayplan_graph::plan(graph, &options);
+    let planned = bayplan_graph::plan(graph.clone(), &options);
     progress.finish();
-    let planned = planned.map_err(|error| graph_failure(&error))?;
+    let planned = planned.map_err(|error| graph_failure(&graph, &error))?;
     let part = GraphPart::new(&planned);
-    let policy = planned.policy;
-    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
-    let told = BTreeMap::from([
-        ("strategies".to_owned(), names),
-        ("order".to_owned(), "file".to_owned()),
-        ("align".to_owned(), planned.alignment.to_string()),
-        ("in_place".to_owned(), switch(policy.in_place)),
-        ("views".to_owned(), switch(policy.views)),
-        ("reuse_inputs".to_owned(), switch(policy.reuse_inputs)),
-    ]);
+    let mut told = BTreeMap::from([("strategies".to_owned(), names)]);
+    told.extend(settings(&part).map(|(key, value)| (key.to_owned(), value)));
     let GraphPlan {
         certified,
         profile,
@@ -355,9 +373,9 @@ fn planner_failure(fault: &PlannerFault) -> Failure {
     }
 }
 
-fn graph_failure(error: &GraphPlanError) -> Failure {
+fn graph_failure(graph: &Graph, error: &GraphPlanError) -> Failure {
     match error {
-        GraphPlanError::Problem(errors) => no_problem(errors),
+        GraphPlanError::Problem(errors) => no_problem(errors, Some(graph)),
         GraphPlanError::Planner(fault) => planner_failure(fault),
         GraphPlanError::Defect { refused, checked } => {
             let saved = (checked.problem(), checked.plan());
@@ -401,6 +419,20 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
             exit: NO,
             diagnostics: wrong,
         });
+    }
+    let known = Profile::from_name(&file.profile).is_some();
+    let agree = file.graph.as_ref().is_none_or(|part| {
+        settings(part)
+            .iter()
+            .all(|(key, value)| file.options.get(*key) == Some(value))
+    });
+    if !known || !agree {
+        let what = if known {
+            "its options are not those of its policy".to_owned()
+        } else {
+            format!("there is no profile `{}`", file.profile)
+        };
+        return Err(Diagnostic::new("E0602", format!("the plan contradicts itself: {what}")).no());
     }
     let graph = file
         .graph

@@ -186,7 +186,7 @@ pub(crate) fn fits(session: &Session, budget: u64) -> Option<bool> {
 }
 
 /// The lines of the summary.
-pub(crate) fn text(session: &Session, width: Option<usize>) -> String {
+pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     let figures = Figures::of(session);
     let mut rows: Vec<[String; 4]> = Vec::new();
     let mut row = |label: &str, size: String, rest: String, end: String| {
@@ -269,7 +269,7 @@ pub(crate) fn text(session: &Session, width: Option<usize>) -> String {
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures));
     lines.push(made_by(session));
-    lines.join("\n")
+    lines
 }
 
 fn model(side: &GraphSide) -> String {
@@ -398,9 +398,15 @@ fn peak(session: &Session, figures: &Figures) -> Vec<String> {
 
 fn made_by(session: &Session) -> String {
     let strategy = &session.checked.plan().strategy;
+    let stopped = session.tried.iter().filter(|t| t.heights.is_none()).count();
+    let stopped = if stopped > 0 {
+        format!(" ({stopped} gave up: too much lives together)")
+    } else {
+        String::new()
+    };
     let tried = session.tried.len();
     let tried = if tried > 1 {
-        format!(", best of {tried} tried")
+        format!(", best of {tried} tried{stopped}")
     } else {
         String::new()
     };

@@ -408,6 +408,60 @@ fn a_plan_is_refused_for_a_graph_with_one_other_edge() {
     );
 }
 
+#[test]
+fn a_plan_whose_parts_do_not_follow_from_its_graph_is_refused() {
+    use bayplan_graph::plan_file::{GraphPart, GraphPartError};
+    let plan = planned(RESIDUAL, REUSE);
+    let part = GraphPart::new(&plan);
+    let certify = |part: &GraphPart, checked: bayplan_planner::CheckedPlan| {
+        let graph = part.graph().unwrap();
+        part.certify(graph, checked)
+    };
+    let checked = plan.certified.checked().clone();
+    assert!(certify(&part, checked.clone()).is_ok());
+    let mut forged: Vec<(&str, GraphPart)> = Vec::new();
+    let mut forge = |what, change: &dyn Fn(&mut GraphPart)| {
+        let mut other = part.clone();
+        change(&mut other);
+        forged.push((what, other));
+    };
+    forge("problem", &|p| p.policy.in_place = false);
+    forge("problem", &|p| p.policy.reuse_inputs = false);
+    forge("problem", &|p| p.alignment = 64);
+    forge("alignment", &|p| p.alignment = 0);
+    forge("decisions", &|p| {
+        p.decisions[0].4 = "refused because".into();
+    });
+    forge("placement", &|p| {
+        p.placement.tensors = p.placement.tensors.values().rev().copied().collect();
+    });
+    for (expected, part) in forged {
+        let refused = certify(&part, checked.clone()).unwrap_err();
+        let GraphPartError::Underived { what } = refused else {
+            panic!("{expected}: {refused}")
+        };
+        assert_eq!(what, expected);
+    }
+    // A problem of larger buffers would make the bound a claim about another graph.
+    let (problem, mut packed) = checked.into_parts();
+    let mut buffers = problem.buffers().clone();
+    buffers
+        .values_mut()
+        .for_each(|b| b.extent.iter_mut().for_each(|r| r.hi *= 2));
+    let doubled = Problem::new(problem.arenas().clone(), buffers, vec![]).unwrap();
+    packed
+        .places
+        .values_mut()
+        .for_each(|place| place.offset *= 2);
+    packed.heights.values_mut().for_each(|height| *height *= 2);
+    let checked = bayplan_planner::check(doubled, packed).unwrap();
+    let refused = certify(&part, checked).unwrap_err();
+    assert!(matches!(
+        refused,
+        GraphPartError::Underived { what: "problem" }
+    ));
+}
+
 /// The example's network, as a test of the published figures.
 #[expect(dead_code, reason = "the example's `main` is not run here")]
 #[path = "../examples/mobilenet_v2.rs"]

@@ -52,6 +52,8 @@ pub struct GraphPlan {
     pub lifetimes: Lifetimes,
     /// Who shares with whom, and why not.
     pub storage: Storage,
+    /// Whether in-place was declined altogether, because the plan without it is lower.
+    pub declined: bool,
     /// Which buffer holds what.
     pub placement: Placement,
     /// Lower bounds for this schedule and storage.
@@ -81,6 +83,7 @@ pub enum GraphPlanError {
 }
 
 struct Attempt {
+    declined: bool,
     storage: Storage,
     placement: Placement,
     planned: Planned,
@@ -94,6 +97,7 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
     let lifetimes = Lifetimes::new(&graph, &schedule, policy.reuse_inputs);
     let attempt = best_attempt(&graph, &schedule, &lifetimes, alignment, options)?;
     let Attempt {
+        declined,
         storage,
         placement,
         planned,
@@ -118,6 +122,7 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
         alignment,
         lifetimes,
         storage,
+        declined,
         placement,
         bounds: planned.bounds,
         tried: planned.tried,
@@ -137,6 +142,7 @@ fn best_attempt(
             placement::problem(graph, schedule, lifetimes, &storage, alignment)?;
         let planned = bayplan_planner::plan(problem, &options.packing)?;
         Ok(Attempt {
+            declined: false,
             storage,
             placement,
             planned,
@@ -156,7 +162,11 @@ fn best_attempt(
     };
     if total(&apart) < total(&sharing) {
         let storage = apart.storage.declining(&sharing.storage);
-        return Ok(Attempt { storage, ..apart });
+        return Ok(Attempt {
+            declined: true,
+            storage,
+            ..apart
+        });
     }
     Ok(sharing)
 }

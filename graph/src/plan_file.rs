@@ -8,11 +8,12 @@ use crate::certify::{CertifiedPlan, Uncertified, certify};
 use crate::format::file::{GraphFile, OpEntry, TensorEntry};
 use crate::format::own::{self, GraphFileError};
 use crate::ir::{Graph, NodeId};
+use crate::lifetimes::Lifetimes;
 use crate::placement::{self, Placement};
 use crate::plan::GraphPlan;
 use crate::schedule::{Schedule, ScheduleError};
-use crate::storage::{Policy, Question};
-use bayplan_planner::CheckedPlan;
+use crate::storage::{Policy, Question, Storage};
+use bayplan_planner::{CheckedPlan, Problem};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -40,6 +41,9 @@ pub struct GraphPart {
     pub schedule: Vec<NodeId>,
     /// What was allowed.
     pub policy: Policy,
+    /// Whether in-place was declined altogether, because the plan without it is lower.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declined: bool,
     /// Alignment of every offset.
     pub alignment: u64,
     /// Which buffer holds each tensor and each scratch block.
@@ -70,6 +74,14 @@ pub enum GraphPartError {
         /// The first difference, in words.
         difference: String,
     },
+    /// Problem, placement or decisions are not those of the graph.
+    #[error(
+        "in the plan: {what} other than what follows from its graph, order and policy; the file was changed, or made by another version"
+    )]
+    Underived {
+        /// Which part.
+        what: &'static str,
+    },
     /// The placement does not fit the plan.
     #[error("the plan names buffers that it does not place")]
     Placement,
@@ -86,24 +98,6 @@ impl GraphPart {
     pub fn new(plan: &GraphPlan) -> Self {
         let graph = plan.certified.graph();
         let file = own::file(graph);
-        let decisions = plan.storage.decisions().iter().map(|d| {
-            let question = match d.question {
-                Question::View => "view",
-                Question::InPlace => "in-place",
-            };
-            let answer = d
-                .refused
-                .map_or("taken".into(), |reason| reason.explain(graph));
-            let tensor = |id| graph.tensors()[id].name.clone();
-            let node = graph.nodes()[d.node].name.clone();
-            (
-                node,
-                tensor(d.input),
-                tensor(d.output),
-                question.to_owned(),
-                answer,
-            )
-        });
         Self {
             sha256: own::hash(graph),
             name: file.name,
@@ -114,9 +108,10 @@ impl GraphPart {
             ops: file.ops,
             schedule: plan.certified.schedule().order().to_vec(),
             policy: plan.policy,
+            declined: plan.declined,
             alignment: plan.alignment,
             placement: plan.placement.clone(),
-            decisions: decisions.collect(),
+            decisions: decisions(graph, &plan.storage),
         }
     }
 
@@ -153,6 +148,43 @@ impl GraphPart {
         Err(GraphPartError::OtherGraph { difference })
     }
 
+    /// Problem, placement and decisions must be those that follow from graph, schedule and policy:
+    /// bounds and claims say something about this graph only then.
+    fn must_follow(
+        &self,
+        graph: &Graph,
+        schedule: &Schedule,
+        problem: &Problem,
+    ) -> Result<(), GraphPartError> {
+        if self.alignment == 0 {
+            return Err(GraphPartError::Underived { what: "alignment" });
+        }
+        let lifetimes = Lifetimes::new(graph, schedule, self.policy.reuse_inputs);
+        let storage = |policy| Storage::new(graph, schedule, &lifetimes, policy, self.alignment);
+        let storage = if self.declined {
+            let apart = Policy {
+                in_place: false,
+                ..self.policy
+            };
+            storage(apart).declining(&storage(self.policy))
+        } else {
+            storage(self.policy)
+        };
+        let derived = placement::problem(graph, schedule, &lifetimes, &storage, self.alignment);
+        let what = match derived {
+            Ok((derived, placement)) => {
+                let wrong = [
+                    ("problem", derived != *problem),
+                    ("placement", placement != self.placement),
+                    ("decisions", decisions(graph, &storage) != self.decisions),
+                ];
+                wrong.into_iter().find(|(_, differs)| *differs)
+            }
+            Err(_) => Some(("problem", true)),
+        };
+        what.map_or(Ok(()), |(what, _)| Err(GraphPartError::Underived { what }))
+    }
+
     /// Replays the plan over `graph`.
     pub fn certify(
         &self,
@@ -160,6 +192,7 @@ impl GraphPart {
         checked: CheckedPlan,
     ) -> Result<CertifiedPlan, GraphPartError> {
         let schedule = Schedule::new(&graph, self.schedule.clone())?;
+        self.must_follow(&graph, &schedule, checked.problem())?;
         let locations =
             placement::locate(&self.placement, checked.plan()).ok_or(GraphPartError::Placement)?;
         Ok(certify(
@@ -170,6 +203,29 @@ impl GraphPart {
             self.policy.reuse_inputs,
         )?)
     }
+}
+
+/// The decisions in words: node, input, output, question, answer.
+fn decisions(graph: &Graph, storage: &Storage) -> Vec<(String, String, String, String, String)> {
+    let decisions = storage.decisions().iter().map(|d| {
+        let question = match d.question {
+            Question::View => "view",
+            Question::InPlace => "in-place",
+        };
+        let answer = d
+            .refused
+            .map_or("taken".into(), |reason| reason.explain(graph));
+        let tensor = |id| graph.tensors()[id].name.clone();
+        let node = graph.nodes()[d.node].name.clone();
+        (
+            node,
+            tensor(d.input),
+            tensor(d.output),
+            question.to_owned(),
+            answer,
+        )
+    });
+    decisions.collect()
 }
 
 /// Where two graph files differ first, in words.

@@ -142,6 +142,12 @@ pub enum GraphError {
         /// What is wrong with it.
         why: String,
     },
+    /// More bytes of weights than 64 bits can count.
+    #[error("the weights together are {total} bytes; that does not fit in 64 bits")]
+    WeightSum {
+        /// The exact sum.
+        total: u128,
+    },
     /// Alignment zero.
     #[error("the graph's alignment is 0; it must be at least 1")]
     ZeroAlignment,
@@ -159,7 +165,7 @@ impl GraphError {
     /// The tensor or node that it is about, `""` where it has none.
     pub fn subject(&self) -> &str {
         match self {
-            Self::NoName { .. } | Self::ZeroAlignment => "",
+            Self::NoName { .. } | Self::WeightSum { .. } | Self::ZeroAlignment => "",
             Self::DuplicateTensor { tensor }
             | Self::Bytes { tensor, .. }
             | Self::TwoProducers { tensor, .. }
@@ -204,6 +210,7 @@ pub(crate) fn verify(model: &Draft) -> Result<(), GraphErrors> {
         rules.errors.push(GraphError::ZeroAlignment);
     }
     rules.tensors();
+    rules.weights();
     rules.producers();
     for (id, node) in model.nodes.iter() {
         rules.reads(id, node);
@@ -258,6 +265,18 @@ impl Rules<'_> {
                 self.errors.push(GraphError::KeepsNoInput { tensor, role });
             }
             self.fixed_offset(id);
+        }
+    }
+
+    fn weights(&mut self) {
+        let weights = self
+            .model
+            .tensors
+            .values()
+            .filter(|t| t.role == Role::Weight);
+        let total: u128 = weights.map(|t| u128::from(t.bytes)).sum();
+        if total > u128::from(u64::MAX) {
+            self.errors.push(GraphError::WeightSum { total });
         }
     }
 

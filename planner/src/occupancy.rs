@@ -148,6 +148,8 @@ pub(crate) struct Occupancy<'a> {
     shelves: Table<ArenaId, Shelf>,
     /// How many rectangles the last search met.
     met: usize,
+    /// How many rectangles all searches have looked at: what the time of a greedy goes into.
+    looked_at: usize,
     /// Ranges of offsets that are taken: `from..to`, kept to spare an allocation a query.
     blocked: Vec<(u64, u64)>,
 }
@@ -165,6 +167,7 @@ impl<'a> Occupancy<'a> {
             places: Table::filled(None, problem.buffers().len()),
             shelves: problem.arenas().ids().map(|_| Shelf::default()).collect(),
             met: 0,
+            looked_at: 0,
             blocked: Vec::new(),
         }
     }
@@ -196,6 +199,10 @@ impl<'a> Occupancy<'a> {
         }
     }
 
+    pub(crate) fn looked_at(&self) -> usize {
+        self.looked_at
+    }
+
     /// A feasible offset for `buffer` in `arena`, not under `from`.
     pub(crate) fn find(&mut self, buffer: BufferId, arena: ArenaId, from: u64, fit: Fit) -> u64 {
         let alignment = self.problem.alignment(buffer, arena);
@@ -213,10 +220,13 @@ impl<'a> Occupancy<'a> {
                 fit,
             });
             self.met = live;
+            self.looked_at += shelf.len();
             return offset;
         }
         self.collect_blocked(buffer, arena);
         self.met = self.blocked.len();
+        // They are sorted: about twice the work of a pass.
+        self.looked_at += 2 * self.met;
         self.blocked.sort_unstable();
         let mut cursor = from.next_multiple_of(alignment);
         let mut best: Option<(u64, u64)> = None;

@@ -6,7 +6,7 @@ use crate::input::{self, Input};
 use crate::report::Out;
 use crate::session::{self, Session};
 use crate::summary;
-use crate::units::{both, bytes, count, exact};
+use crate::units::{both, count, exact};
 use bayplan_planner::file::csv::Parsed;
 use bayplan_planner::ids::Id;
 use bayplan_planner::{ArenaId, BufferId, Claim, Place, Plan, Problem, Table, Violation, check};
@@ -216,7 +216,7 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
     let claim = if optimal {
         "optimal: no plan is smaller".into()
     } else {
-        format!("no plan is under {}", bytes(figures.bound))
+        format!("no plan is under {}", both(figures.bound))
     };
     out.line(&format!(
         "valid     {buffers} in {}, {claim}",
@@ -227,6 +227,12 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
             "          and variables in {}",
             both(session.persistent())
         ))?;
+    }
+    if let Some(side) = &session.graph
+        && !side.part.alignment.is_multiple_of(side.graph().alignment())
+    {
+        let (used, asked) = (side.part.alignment, side.graph().alignment());
+        out.line(&format!("          offsets are multiples of {used} only: the graph asks for {asked}, --align changed it"))?;
     }
     let replayed = if session.graph.is_some() {
         "checked, and replayed byte by byte from its graph"

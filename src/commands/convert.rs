@@ -64,6 +64,10 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
         }
     };
     write(&args.output, &[&args.input], &text)?;
+    if out.json {
+        let output = args.output.display().to_string();
+        return out.value(&std::collections::BTreeMap::from([("output", output)]));
+    }
     out.line(&format!("wrote     {}", args.output.display()))
 }
 

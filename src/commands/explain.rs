@@ -28,7 +28,11 @@ pub(crate) fn run(code: Option<&str>, out: &mut Out) -> Result<(), Failure> {
         Some((code, text)) if out.json => {
             out.value(&std::collections::BTreeMap::from([(code, text)]))
         }
-        Some((code, text)) => out.line(&format!("{code}\n\n{text}")),
+        Some((code, text)) => {
+            out.line(code)?;
+            out.line("")?;
+            out.line(text)
+        }
         None => Err(
             Diagnostic::new("E0107", format!("there is no code `{code}`"))
                 .help("`bayplan explain` lists all")

@@ -100,7 +100,7 @@ fn live_bytes(session: &Session, step: Step) -> u64 {
 }
 
 fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), Failure> {
-    out.line(&summary::text(session, out.width))?;
+    out.lines(&summary::lines(session, out.width))?;
     let ops = ops(session);
     if !ops.is_empty() {
         let mut kinds: Vec<_> = ops.iter().collect();
@@ -112,7 +112,8 @@ fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), F
             .collect();
         out.line(&format!("ops       {}", shown.join(", ")))?;
     }
-    out.line("\nHEAVIEST STEPS")?;
+    out.line("")?;
+    out.line("HEAVIEST STEPS")?;
     let mut grid = Grid::new(vec![
         right("step", 0),
         left("node", 0),
@@ -143,7 +144,8 @@ fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), F
     }
     let width = out.width;
     out.text(&grid.lines(width))?;
-    out.line("\nWHAT WOULD LOWER IT")?;
+    out.line("")?;
+    out.line("WHAT WOULD LOWER IT")?;
     for item in advice {
         let saves = item
             .saves_bytes

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         out.value(&json(&session, args.capacity, fits.flatten()))?;
     } else {
-        out.line(&summary::text(&session, out.width))?;
+        out.lines(&summary::lines(&session, out.width))?;
         if good && let Some(path) = &args.output {
             out.line(&format!(
                 "plan      {}, {}",

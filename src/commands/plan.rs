@@ -8,7 +8,7 @@ use crate::session::{self, Session};
 use crate::summary;
 use crate::units::{both, bytes, exact, grouped};
 use bayplan_planner::file::plan_file::{self, Format};
-use bayplan_planner::{Bounds, table};
+use bayplan_planner::{Bounds, Witness, table};
 use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         out.value(&summary::json(&session, args.budget))?;
     } else {
-        out.line(&summary::text(&session, out.width))?;
+        out.lines(&summary::lines(&session, out.width))?;
         match (&args.output, &verdict) {
             (_, Some(_)) => {}
             (Some(path), None) => out.line(&format!(
@@ -125,29 +125,47 @@ pub(crate) fn verdict(session: &Session, budget: u64) -> Verdict {
         session.step_label(figures.peak),
         live(session, &figures)
     ));
-    let hopeless = proved > budget;
-    let reason = if hopeless {
-        format!(
-            "the limit is the live bytes, no plan can help: {} at least ({})",
-            exact(proved),
-            summary::bound_reason(session)
-        )
-    } else {
-        format!(
-            "the limit is the packing: every plan needs {} at least, none of {} or less was found, and none is ruled out",
-            exact(proved),
-            exact(budget)
-        )
-    };
-    let help = if hopeless {
-        "only smaller or fewer live tensors help: --reuse-inputs if inputs may be overwritten, smaller inputs, quantised types"
-    } else {
-        "a longer search for a better packing is not built yet"
-    };
+    let (reason, help) = limit(session, budget, proved);
     Verdict {
         fits: needed <= budget,
         diagnostic: diagnostic.note(reason).help(help),
     }
+}
+
+/// What the limit is, and the way out.
+fn limit(session: &Session, budget: u64, proved: u64) -> (String, String) {
+    let at_least = exact(proved);
+    if proved <= budget {
+        let reason = format!(
+            "the limit is the packing: every plan needs {at_least} at least, none of {} or less was found, and none is ruled out",
+            exact(budget)
+        );
+        return (
+            reason,
+            "a longer search for a better packing is not built yet".into(),
+        );
+    }
+    let bound = session.bounds.arenas.get(Session::arena());
+    if bound.is_some_and(|bound| matches!(bound.witness, Witness::Placed { .. })) {
+        let why = summary::bound_reason(session);
+        let reason = format!("the limit is the given offsets: {at_least} at least ({why})");
+        return (reason, "give other offsets, or none".into());
+    }
+    let why = summary::bound_reason(session);
+    let reason =
+        format!("the limit is the live bytes, no plan can help: {at_least} at least ({why})");
+    let mut ways = vec!["smaller or fewer live buffers"];
+    if let Some(side) = &session.graph {
+        ways = vec![
+            "smaller inputs",
+            "narrower element types",
+            "fewer tensors at that step",
+        ];
+        if !side.part.policy.reuse_inputs {
+            ways.insert(0, "--reuse-inputs, if inputs may be overwritten");
+        }
+    }
+    (reason, format!("what helps: {}", ways.join("; ")))
 }
 
 fn live(session: &Session, figures: &summary::Figures) -> String {

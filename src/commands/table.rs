@@ -163,15 +163,16 @@ fn tensor_columns() -> Vec<crate::report::grid::Column> {
 
 /// Tensors by arena, then by offset and first step; what is outside comes last.
 fn text(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
-    out.line(&summary::text(session, out.width))?;
+    out.lines(&summary::lines(session, out.width))?;
     for (id, arena) in session.checked.problem().arenas().iter() {
         let height = session.checked.plan().heights[id];
         let lines = arena_grid(rows, id);
         if lines.is_empty() {
             continue;
         }
+        out.line("")?;
         out.line(&format!(
-            "\nARENA `{}`  {} ({} bytes)   ● lives at the heaviest step",
+            "ARENA `{}`  {} ({} bytes)   ● lives at the heaviest step",
             visible(&arena.name),
             bytes(height),
             grouped(height)
@@ -309,7 +310,8 @@ fn outside(rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     if grid.is_empty() {
         return Ok(());
     }
-    out.line("\nOUTSIDE the arenas")?;
+    out.line("")?;
+    out.line("OUTSIDE the arenas")?;
     let width = out.width;
     out.text(&grid.lines(width))
 }
@@ -318,8 +320,9 @@ fn nodes(side: &GraphSide, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     if rows.nodes.is_empty() {
         return Ok(());
     }
+    out.line("")?;
     out.line(&format!(
-        "\nNODES in order of execution ({})",
+        "NODES in order of execution ({})",
         count(side.graph().nodes().len(), "step")
     ))?;
     let mut grid = Grid::new(vec![
@@ -352,7 +355,8 @@ fn nodes(side: &GraphSide, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
 }
 
 fn totals(session: &Session, out: &mut Out) -> Result<(), Failure> {
-    out.line("\nTOTALS by role")?;
+    out.line("")?;
+    out.line("TOTALS by role")?;
     let mut grid = Grid::new(vec![
         left("role", 0),
         right("tensors", 0),
@@ -372,11 +376,21 @@ fn totals(session: &Session, out: &mut Out) -> Result<(), Failure> {
 /// The three figures of every memory report: peak, allocations, fragmentation; and reuse.
 fn health(session: &Session, out: &mut Out) -> Result<(), Failure> {
     let figures = summary::Figures::of(session);
+    out.line("")?;
     out.line(&format!(
-        "\nreuse {}   fragmentation {} (bytes of the arena that are free even at the heaviest step)   allocations {} at load, 0 while running   base aligned to {}",
-        percent(figures.reuse_rate),
-        percent(figures.fragmentation),
-        figures.allocations,
-        summary::base_alignment(session),
+        "reuse          {}   of the bytes that would be needed if nothing were shared",
+        percent(figures.reuse_rate)
+    ))?;
+    out.line(&format!(
+        "fragmentation  {}   of the arena is free even at the heaviest step",
+        percent(figures.fragmentation)
+    ))?;
+    out.line(&format!(
+        "allocations    {} at load, 0 while running",
+        figures.allocations
+    ))?;
+    out.line(&format!(
+        "base           aligned to {}",
+        summary::base_alignment(session)
     ))
 }

@@ -41,12 +41,15 @@ impl Out {
         }
     }
 
-    /// Prints a line (or several); what would control the terminal is made visible.
-    pub(crate) fn line(&mut self, lines: &str) -> Result<(), Failure> {
-        for line in lines.split('\n') {
-            writeln!(self.stream, "{}", grid::visible(line))?;
-        }
+    /// Prints a line; what would control the terminal, line breaks too, is made visible.
+    pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
+        writeln!(self.stream, "{}", grid::visible(line))?;
         Ok(())
+    }
+
+    /// Prints lines.
+    pub(crate) fn lines(&mut self, lines: &[String]) -> Result<(), Failure> {
+        lines.iter().try_for_each(|line| self.line(line))
     }
 
     /// Prints text as it is.
@@ -58,7 +61,8 @@ impl Out {
     /// Prints a value as JSON.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).expect("reports are plain data");
-        self.line(&text)
+        self.text(&text)?;
+        self.text("\n")
     }
 
     /// Everything is really out.

@@ -48,7 +48,11 @@ impl Progress {
 
     /// One strategy more has run.
     pub(crate) fn step(&self, tried: &Tried) {
-        let height = tried.heights.values().next().copied().unwrap_or(0);
+        let heights = tried
+            .heights
+            .as_ref()
+            .and_then(|heights| heights.values().next());
+        let height = heights.copied().unwrap_or(u64::MAX);
         if let Ok(mut best) = self.best.lock() {
             *best = height.min(*best);
             self.bar

@@ -66,6 +66,14 @@ pub enum ProblemError {
         /// The effective alignment.
         alignment: u64,
     },
+    /// A fixed offset from which the buffer ends beyond 64 bits.
+    #[error("`{name}` at its given offset {offset} ends beyond 64 bits")]
+    FixedBeyond {
+        /// The buffer.
+        name: String,
+        /// As given.
+        offset: u64,
+    },
     /// Two fixed buffers share a byte at a step.
     #[error(
         "`{first}` and `{second}` are given offsets at which they overlap at step {step}: bytes {lo}..{hi}"
@@ -102,7 +110,7 @@ pub enum ProblemError {
     },
     /// All sizes together (rounded up for alignment) do not fit in 64 bits, so offsets might not.
     #[error(
-        "all sizes together are {total} bytes, rounded up for alignment; that does not fit in 64 bits"
+        "all sizes together, rounded up for alignment and above the given offsets, are {total} bytes; that does not fit in 64 bits"
     )]
     TotalOverflow {
         /// The exact sum.

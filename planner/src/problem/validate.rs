@@ -223,6 +223,14 @@ pub(super) fn validate_places(
             });
         }
     }
+    if let Some(offset) = buffer.fixed_offset
+        && offset.checked_add(buffer.size()).is_none()
+    {
+        errors.push(ProblemError::FixedBeyond {
+            name: name(),
+            offset,
+        });
+    }
     if buffer.fixed_offset.is_some() && buffer.arenas.len() != 1 {
         errors.push(ProblemError::FixedInSeveralArenas {
             name: name(),

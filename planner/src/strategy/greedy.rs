@@ -13,8 +13,13 @@ use crate::shelf::Fit;
 use crate::sweep::Profile;
 use std::cmp::Reverse;
 
-/// Places every buffer of `problem` in the order and with the fit of `strategy`.
-pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Place> {
+/// Places every buffer of `problem` in the order and with the fit of `strategy`. Gives up once the
+/// searches have looked at more than `limit` rectangles.
+pub(super) fn place(
+    problem: &Problem,
+    strategy: Strategy,
+    limit: usize,
+) -> Option<Table<BufferId, Place>> {
     let (order, fit) = order(problem, strategy);
     let mut occupancy = Occupancy::with_fixed(problem);
     for buffer in order {
@@ -22,11 +27,15 @@ pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Pl
             let place = first_arena_that_fits(problem, &mut occupancy, buffer, fit);
             occupancy.put(buffer, place);
         }
+        if occupancy.looked_at() > limit {
+            return None;
+        }
     }
     let places = problem.buffers().ids().map(|id| occupancy.place(id));
-    places
+    let places = places
         .map(|place| place.expect("orders name every buffer"))
-        .collect()
+        .collect();
+    Some(places)
 }
 
 fn first_arena_that_fits(

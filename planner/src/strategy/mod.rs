@@ -10,7 +10,7 @@ mod min_offset;
 
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
-use crate::ids::{ArenaId, Id, Table};
+use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::Problem;
 use crate::witness::Bound;
@@ -91,18 +91,24 @@ impl Strategy {
         Self::ALL.into_iter().find(|s| s.name() == name)
     }
 
-    fn places(self, problem: &Problem) -> Table<crate::ids::BufferId, Place> {
+    /// Places all buffers; min-offset never gives up.
+    fn places(self, problem: &Problem, limit: usize) -> Option<Table<BufferId, Place>> {
         match self {
             Self::MinOffsetWat | Self::MinOffsetTaw | Self::MinOffsetTwa => {
-                min_offset::place(problem, self)
+                Some(min_offset::place(problem, self))
             }
-            _ => greedy::place(problem, self),
+            _ => greedy::place(problem, self, limit),
         }
     }
 
     /// Runs it alone: a plan with true heights and no claim, not yet checked.
     pub fn run(self, problem: &Problem) -> Plan {
-        let places = self.places(problem);
+        let plan = self.run_within(problem, usize::MAX);
+        plan.expect("without a limit nothing gives up")
+    }
+
+    fn run_within(self, problem: &Problem, limit: usize) -> Option<Plan> {
+        let places = self.places(problem, limit)?;
         let mut heights = Table::filled(0_u64, problem.arenas().len());
         for (id, buffer) in problem
             .buffers()
@@ -112,22 +118,27 @@ impl Strategy {
             let height: &mut u64 = &mut heights[places[id].arena];
             *height = (*height).max(places[id].offset + buffer.size());
         }
-        Plan {
+        Some(Plan {
             strategy: self.name().into(),
             claims: Table::filled(Claim::Stopped, heights.len()),
             heights,
             places,
-        }
+        })
     }
 }
+
+/// Beside another plan, a greedy that has looked at this many placed rectangles gives up: some
+/// seconds of work, on problems of many thousand buffers that nearly all live together. A count, so
+/// that results do not depend on the machine.
+const GIVE_UP: usize = 1 << 28;
 
 /// What one strategy reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tried {
     /// Which.
     pub strategy: Strategy,
-    /// Height of every arena.
-    pub heights: Table<ArenaId, u64>,
+    /// Height of every arena; nothing when it gave up.
+    pub heights: Option<Table<ArenaId, u64>>,
 }
 
 /// Called after each strategy with its result and the number still to come.
@@ -243,24 +254,35 @@ fn run_strategies(
     let mut tried = Vec::new();
     for (batch, strategies) in options.strategies.chunks(BATCH).enumerate() {
         let left = options.strategies.len() - batch * BATCH - strategies.len();
+        // The first one always ends: there has to be a plan.
+        let limit = |index: usize| {
+            if batch + index == 0 {
+                usize::MAX
+            } else {
+                GIVE_UP
+            }
+        };
         let run = |(index, &strategy): (usize, &Strategy)| {
-            let plan = strategy.run(problem);
-            let heights = plan.heights.clone();
+            let plan = strategy.run_within(problem, limit(index));
+            let heights = plan.as_ref().map(|plan| plan.heights.clone());
             let tried = Tried { strategy, heights };
             if let Some(observer) = options.observer {
                 observer(&tried, left + strategies.len() - 1 - index);
             }
             (plan, tried)
         };
-        let plans: Vec<(Plan, Tried)> = strategies.par_iter().enumerate().map(run).collect();
+        let plans: Vec<(Option<Plan>, Tried)> =
+            strategies.par_iter().enumerate().map(run).collect();
         for (plan, row) in plans {
+            tried.push(row);
+            let Some(plan) = plan else { continue };
             let cost = Cost::of(problem, &plan);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, plan));
             }
-            tried.push(row);
         }
-        if options.stop_at_bound && best.as_ref().is_some_and(|(_, plan)| meets(plan, bounds)) {
+        let done = best.as_ref().is_some_and(|(_, plan)| meets(plan, bounds));
+        if options.stop_at_bound && done {
             break;
         }
     }

@@ -93,13 +93,15 @@ fn a_plan_is_the_best_of_its_strategies_and_claims_what_is_proved() {
                 let fits = |t: &&bayplan_planner::Tried| {
                     let arenas = problem.arenas().iter();
                     let mut limits = arenas.filter_map(|(id, a)| Some((id, a.capacity?)));
-                    limits.all(|(id, capacity)| t.heights[id] <= capacity)
+                    limits
+                        .all(|(id, capacity)| t.heights.as_ref().is_some_and(|h| h[id] <= capacity))
                 };
                 let heights = planned
                     .tried
                     .iter()
                     .filter(fits)
-                    .map(|t| t.heights.values());
+                    .filter_map(|t| t.heights.as_ref())
+                    .map(|heights| heights.values());
                 let least: Option<u64> = heights.map(Iterator::sum).min();
                 assert_eq!(least, Some(total));
             }

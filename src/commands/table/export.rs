@@ -28,7 +28,8 @@ pub(super) fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), F
             row.shares_with.join(" "),
             row.why.clone(),
         ];
-        out.line(&cells.map(|cell| quoted(&cell)).join(","))?;
+        let line = cells.map(|cell| quoted(&cell)).join(",") + "\n";
+        out.text(&line)?;
     }
     for row in &rows.scratch {
         let role = if rows.tensors.is_empty() {
@@ -56,7 +57,8 @@ pub(super) fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), F
             String::new(),
             String::new(),
         ];
-        out.line(&cells.map(|cell| quoted(&cell)).join(","))?;
+        let line = cells.map(|cell| quoted(&cell)).join(",") + "\n";
+        out.text(&line)?;
     }
     Ok(())
 }

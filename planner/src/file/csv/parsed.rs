@@ -81,6 +81,7 @@ impl Parsed {
             ProblemError::FixedMisaligned {
                 name, alignment, ..
             } => (name, format!("not a multiple of {alignment}")),
+            ProblemError::FixedBeyond { name, .. } => (name, "too high".to_owned()),
             ProblemError::FixedClash { first, second, .. } => {
                 let line = ids.get(&**first).map_or(0, |&id| self.lines[id]);
                 (second, format!("`{first}` is on line {line}"))
