@@ -139,7 +139,7 @@ impl Session {
 pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<Session, Failure> {
     let shown = path.display().to_string();
     match input::load(path, planning.ops.as_deref())? {
-        Input::Graph(graph, _) => plan_graph(shown, graph, planning, colour),
+        Input::Graph(graph, _) => plan_graph(shown, &graph, planning, colour),
         Input::Problem(parsed) => {
             let problem = parsed
                 .with_fixed_offsets()
@@ -227,9 +227,9 @@ pub(crate) fn no_problem(errors: &ProblemErrors, graph: Option<&Graph>) -> Failu
 
 /// Which node runs at the step of an error; steps are in file order.
 fn running(error: &ProblemError, graph: Option<&Graph>) -> Option<String> {
-    let step = match error {
-        ProblemError::FixedClash { step, .. } | ProblemError::LoadOverflow { step, .. } => step,
-        _ => return None,
+    let (ProblemError::FixedClash { step, .. } | ProblemError::LoadOverflow { step, .. }) = error
+    else {
+        return None;
     };
     let node = graph?.nodes().values().nth(step.0 as usize)?;
     Some(format!("step {step} runs `{}`", node.name))
@@ -310,7 +310,7 @@ pub(crate) fn adopt(planning: &mut Planning, part: &GraphPart) {
 /// Plans a graph.
 pub(crate) fn plan_graph(
     input: String,
-    graph: Arc<Graph>,
+    graph: &Arc<Graph>,
     planning: &Planning,
     colour: Colour,
 ) -> Result<Session, Failure> {
@@ -332,7 +332,7 @@ pub(crate) fn plan_graph(
     };
     let planned = bayplan_graph::plan(graph.clone(), &options);
     progress.finish();
-    let planned = planned.map_err(|error| graph_failure(&graph, &error))?;
+    let planned = planned.map_err(|error| graph_failure(graph, &error))?;
     let part = GraphPart::new(&planned);
     let mut told = BTreeMap::from([("strategies".to_owned(), names)]);
     told.extend(settings(&part).map(|(key, value)| (key.to_owned(), value)));

@@ -128,7 +128,7 @@ impl Subject {
                     strategy: Some(strategy.name().to_owned()),
                     ..planning.clone()
                 };
-                session::plan_graph(String::new(), graph.clone(), &alone, out.colour)
+                session::plan_graph(String::new(), graph, &alone, out.colour)
             }
             Self::Problem(problem) => {
                 let problem = problem.as_ref().clone();

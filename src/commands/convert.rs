@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
             own::text(&file, syntax)
         }
         Input::Graph(graph, _) => {
-            let session = session::plan_graph(String::new(), graph, &args.planning, out.colour)?;
+            let session = session::plan_graph(String::new(), &graph, &args.planning, out.colour)?;
             buffers(session.checked.problem(), None)?
         }
         Input::Plan(file) if ending != "csv" => {

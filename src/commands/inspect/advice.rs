@@ -47,7 +47,7 @@ pub(super) fn advice(
         return Ok(advice);
     };
     for (variant, flag) in variants(side, &args.planning) {
-        let other = session::plan_graph(String::new(), side.graph().clone(), &variant, out.colour)?;
+        let other = session::plan_graph(String::new(), side.graph(), &variant, out.colour)?;
         if other.height() < session.height() {
             advice.push(Advice {
                 what: flag.into(),
