@@ -108,6 +108,21 @@ alignment, offset (given), gaps. Steps are half-open: lower..upper.")]
     },
 }
 
+/// How a model is read.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct Reading {
+    /// Facts about operators: scratch, in-place pairs, shapes
+    #[arg(long, value_name = "FILE.ron")]
+    pub(crate) ops: Option<PathBuf>,
+    /// Number of a named dimension of an .onnx model (may be repeated)
+    #[arg(long = "dim", value_name = "NAME=N", value_parser = dimension)]
+    pub(crate) dims: Vec<(String, u64)>,
+    /// Shape of an input of an .onnx model (may be repeated)
+    #[arg(long = "input", value_name = "NAME=1x3x224x224", value_parser = shape)]
+    pub(crate) shapes: Vec<(String, Vec<u64>)>,
+}
+
 /// Flags that the planning verbs share.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Planning")]
@@ -133,9 +148,8 @@ pub(crate) struct Planning {
     /// Align every offset to N bytes (default: what the file states)
     #[arg(long, value_name = "SIZE", value_parser = alignment)]
     pub(crate) align: Option<u64>,
-    /// Facts about operators: scratch, in-place pairs, shapes
-    #[arg(long, value_name = "FILE.ron")]
-    pub(crate) ops: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +166,7 @@ pub(crate) enum Switch {
 
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
-    /// Graph (.json, .ron) or CSV of buffers
+    /// Model (.tflite, .onnx), graph (.json, .ron) or CSV of buffers
     pub(crate) input: PathBuf,
     /// Write the plan here (.ron or .json)
     #[arg(short, long, value_name = "PLAN")]
@@ -166,7 +180,7 @@ pub(crate) struct PlanArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct TableArgs {
-    /// Graph, CSV of buffers, or plan file
+    /// Model, graph, CSV of buffers, or plan file
     pub(crate) input: PathBuf,
     /// How to print
     #[arg(long, value_enum, default_value_t = TableFormat::Text, value_name = "FORMAT")]
@@ -185,7 +199,7 @@ pub(crate) enum TableFormat {
 
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
-    /// Graph, CSV of buffers, or plan file
+    /// Model, graph, CSV of buffers, or plan file
     pub(crate) input: PathBuf,
     /// Why this tensor (or buffer) is where it is
     #[arg(long, value_name = "NAME", conflicts_with = "step")]
@@ -207,14 +221,13 @@ pub(crate) struct CheckArgs {
     /// Bytes that there are
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) capacity: Option<u64>,
-    /// Facts about operators that the graph was planned with
-    #[arg(long, value_name = "FILE.ron")]
-    pub(crate) ops: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct CompareArgs {
-    /// Graphs or CSVs of buffers
+    /// Models, graphs or CSVs of buffers
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
@@ -249,7 +262,7 @@ pub(crate) struct PackArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct DrawArgs {
-    /// Graph, CSV of buffers, or plan file
+    /// Model, graph, CSV of buffers, or plan file
     pub(crate) input: PathBuf,
     /// Picture to write (.svg or .html)
     #[arg(short, long, value_name = "FILE")]
@@ -263,7 +276,7 @@ pub(crate) struct DrawArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArgs {
-    /// Graph, plan file or CSV
+    /// Model, graph, plan file or CSV
     pub(crate) input: PathBuf,
     /// What to write; the ending says the format
     pub(crate) output: PathBuf,
@@ -282,4 +295,19 @@ fn alignment(text: &str) -> Result<u64, String> {
         0 => Err("an alignment is at least 1".into()),
         alignment => Ok(alignment),
     }
+}
+
+fn dimension(text: &str) -> Result<(String, u64), String> {
+    let named = text
+        .rsplit_once('=')
+        .and_then(|(name, number)| Some((name, number.parse().ok()?)));
+    let (name, number) = named.ok_or("a dimension is NAME=N, such as batch=1")?;
+    Ok((name.to_owned(), number))
+}
+
+fn shape(text: &str) -> Result<(String, Vec<u64>), String> {
+    let wrong = "an input is NAME=SHAPE, such as data=1x3x224x224";
+    let (name, dims) = text.rsplit_once('=').ok_or(wrong)?;
+    let dims: Result<Vec<u64>, _> = dims.split('x').map(str::parse).collect();
+    Ok((name.to_owned(), dims.map_err(|_| wrong)?))
 }

@@ -1,5 +1,8 @@
 //! Files to typed inputs: a graph, a problem, or a plan; never a guess.
 
+mod model;
+
+use crate::args::Reading;
 use crate::failure::{CANNOT, DEFECT, Diagnostic, Failure, Spot};
 use bayplan_graph::format::file::GraphFile;
 use bayplan_graph::format::own::{self, GraphFileError, Syntax};
@@ -43,13 +46,16 @@ impl Source {
     }
 }
 
-/// Loads a graph, a CSV or a plan, whichever it is. `ops`: facts to add to a graph.
-pub(crate) fn load(path: &Path, ops: Option<&Path>) -> Result<Input, Failure> {
+/// Loads a model, a graph, a CSV or a plan, whichever it is.
+pub(crate) fn load(path: &Path, reading: &Reading) -> Result<Input, Failure> {
     let extension = extension(path);
-    if matches!(&*extension, "tflite" | "onnx" | "gguf" | "safetensors") {
+    if matches!(&*extension, "gguf" | "safetensors") {
         return Err(Diagnostic::new("E0104", format!("cannot read `{}`: .{extension} files are not supported yet", path.display()))
-            .help("this version reads its own graph format (.json, .ron; docs/graph-format.md) and CSVs of buffers")
+            .help("this version reads .tflite and .onnx, its own graph format (.json, .ron; docs/graph-format.md) and CSVs of buffers")
             .cannot());
+    }
+    if matches!(&*extension, "tflite" | "onnx") {
+        return model::load(path, &extension, reading);
     }
     if !matches!(&*extension, "json" | "ron" | "csv") {
         return Err(
@@ -59,7 +65,7 @@ pub(crate) fn load(path: &Path, ops: Option<&Path>) -> Result<Input, Failure> {
                 } else {
                     format!("its ending is `.{extension}`")
                 })
-                .help("graphs and plans end in .json or .ron, problems in .csv")
+                .help("models end in .tflite or .onnx, graphs and plans in .json or .ron, problems in .csv")
                 .cannot(),
         );
     }
@@ -78,7 +84,7 @@ pub(crate) fn load(path: &Path, ops: Option<&Path>) -> Result<Input, Failure> {
     } else {
         Syntax::Ron
     };
-    graph(&source, path, syntax, ops)
+    graph(&source, path, syntax, reading.ops.as_deref())
 }
 
 fn extension(path: &Path) -> String {
@@ -198,16 +204,20 @@ fn graph(
     let told = |error| graph_failure(source, &error);
     let mut file = own::parse(&source.text, syntax).map_err(told)?;
     if let Some(ops) = ops {
-        let facts_source = read(ops)?;
-        let told = |error| facts_failure(&facts_source, &error);
-        let facts = facts::read(&facts_source.text).map_err(told)?;
-        facts::apply(&mut file, &facts).map_err(told)?;
+        add_facts(&mut file, ops)?;
     }
     let stem = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
     let graph = own::graph(file.clone(), &stem.unwrap_or_default()).map_err(told)?;
     Ok(Input::Graph(Arc::new(graph), Box::new(file)))
+}
+
+fn add_facts(file: &mut GraphFile, ops: &Path) -> Result<(), Failure> {
+    let source = read(ops)?;
+    let told = |error| facts_failure(&source, &error);
+    let facts = facts::read(&source.text).map_err(told)?;
+    facts::apply(file, &facts).map_err(told)
 }
 
 fn graph_failure(source: &Source, error: &GraphFileError) -> Failure {

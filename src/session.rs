@@ -138,7 +138,7 @@ impl Session {
 /// Loads and, unless it is a plan already, plans.
 pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<Session, Failure> {
     let shown = path.display().to_string();
-    match input::load(path, planning.ops.as_deref())? {
+    match input::load(path, &planning.reading)? {
         Input::Graph(graph, _) => plan_graph(shown, &graph, planning, colour),
         Input::Problem(parsed) => {
             let problem = parsed

@@ -28,10 +28,12 @@
 //! ```
 
 pub mod build;
+pub mod bytes;
 pub mod certify;
 pub mod dtype;
 pub mod facts;
 pub mod format;
+pub mod infer;
 pub mod ir;
 pub mod lifetimes;
 pub mod placement;

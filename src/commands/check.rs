@@ -1,6 +1,6 @@
 //! `check`: a plan file or a CSV with offsets; all violations, or yes.
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, Reading};
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input};
 use crate::report::Out;
@@ -33,7 +33,7 @@ struct Json {
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<(), Failure> {
     let shown = args.plan.display().to_string();
-    let answer = match input::load(&args.plan, None)? {
+    let answer = match input::load(&args.plan, &Reading::default())? {
         Input::Plan(file) => {
             against(args, &file).and_then(|()| session::from_file(shown.clone(), *file))
         }
@@ -79,7 +79,7 @@ fn against(
             .help("plan again: `bayplan plan`")
             .no()
     };
-    match (input::load(path, args.ops.as_deref())?, &file.graph) {
+    match (input::load(path, &args.reading)?, &file.graph) {
         (Input::Graph(graph, _), Some(part)) => part.must_be_for(&graph).map_err(|error| no(error.to_string())),
         (Input::Problem(parsed), None) => {
             let problem = parsed.with_fixed_offsets().map_err(|errors| session::csv_no(path, &errors))?;

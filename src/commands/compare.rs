@@ -88,7 +88,7 @@ impl Subject {
     /// The subject, and the flags that hold: those of the plan where a plan is given.
     fn load(path: &Path, planning: &Planning) -> Result<(Self, Planning), Failure> {
         let mut planning = planning.clone();
-        let subject = match input::load(path, planning.ops.as_deref())? {
+        let subject = match input::load(path, &planning.reading)? {
             Input::Graph(graph, _) => Self::Graph(graph),
             Input::Problem(parsed) => {
                 let problem = parsed.with_fixed_offsets();

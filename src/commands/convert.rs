@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
         )
         .cannot());
     }
-    let text = match input::load(&args.input, args.planning.ops.as_deref())? {
+    let text = match input::load(&args.input, &args.planning.reading)? {
         Input::Graph(_, file) if ending != "csv" => {
             let syntax = if ending == "json" {
                 Syntax::Json

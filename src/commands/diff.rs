@@ -1,6 +1,6 @@
 //! `diff`: what grew, moved, appeared or went between two plans; exit 1 on growth, for a CI.
 
-use crate::args::DiffArgs;
+use crate::args::{DiffArgs, Reading};
 use crate::failure::{Diagnostic, Failure};
 use crate::input::{self, Input};
 use crate::report::Out;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
 }
 
 fn open(path: &Path) -> Result<Session, Failure> {
-    match input::load(path, None)? {
+    match input::load(path, &Reading::default())? {
         Input::Plan(file) => session::from_file(path.display().to_string(), *file),
         _ => Err(
             Diagnostic::new("E0104", format!("`{}` is no plan", path.display()))

@@ -20,6 +20,7 @@ pub(crate) fn run(out: &mut Out) -> Result<(), Failure> {
     let report = Json {
         version: env!("CARGO_PKG_VERSION"),
         reads: vec![
+            "models .tflite .onnx",
             "graph .json .ron",
             "plan .plan.ron .plan.json",
             "buffers .csv",

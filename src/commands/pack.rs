@@ -1,7 +1,7 @@
 //! `pack`: the bare packer for a CSV of buffers.
 
 use super::write;
-use crate::args::PackArgs;
+use crate::args::{PackArgs, Reading};
 use crate::commands::plan::{plan_format, verdict, write_plan};
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         (Some(path), None) => Some(plan_format(path)?),
         _ => None,
     };
-    let Input::Problem(parsed) = input::load(&args.problem, None)? else {
+    let Input::Problem(parsed) = input::load(&args.problem, &Reading::default())? else {
         return Err(Diagnostic::new(
             "E0104",
             format!("`{}` is no CSV of buffers", args.problem.display()),

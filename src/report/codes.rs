@@ -51,6 +51,14 @@ const OWN: &[(&str, &str)] = &[
         "The operator facts of --ops cannot be used: broken RON, an operator kind that does not occur, or a position that a node does not have.",
     ),
     (
+        "E0406",
+        "The .tflite file cannot be read or planned: it is cut short, points outside itself, or has operators (IF, WHILE) whose bodies would need memory that is not planned. The message names the operator or the byte.",
+    ),
+    (
+        "E0407",
+        "The .onnx file cannot be read or planned: a shape that depends on a dimension that is not given (--dim NAME=N, --input NAME=SHAPE), data outside the model's folder, an operator whose result only the run knows. The message names the tensor, the operator and the flag that helps.",
+    ),
+    (
         "E0501",
         "The buffers are no problem that can be planned: sums beyond 64 bits, given offsets that clash or are misaligned, an empty lifetime.",
     ),
@@ -107,6 +115,7 @@ mod tests {
         assert!(all.windows(2).all(|pair| pair[0].0 != pair[1].0));
         let sources = [
             include_str!("../input.rs"),
+            include_str!("../input/model.rs"),
             include_str!("../session.rs"),
             include_str!("../failure.rs"),
             include_str!("../commands/mod.rs"),

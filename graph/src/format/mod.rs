@@ -2,4 +2,6 @@
 
 pub mod file;
 mod inline;
+pub mod onnx;
 pub mod own;
+pub mod tflite;

@@ -1,0 +1,45 @@
+//! Reading `.tflite` models, without trusting them.
+//!
+//! Goes in: the bytes of a file (mapped by [`crate::bytes`], say). Comes out: a [`TfliteModel`]: a
+//! verified [`crate::Graph`] of the main subgraph and where in the file each part of it comes from.
+//! No longer known afterwards: quantization, and options that do not change the graph.
+//!
+//! - **Names.** Tensors are called as in the file; one without a name is `#index`, one whose name is
+//!   taken `name#index`. Nodes are called `OPERATOR#index` after their position in the file.
+//!   Inlined subgraphs put the call before it: `CALL_ONCE#0/ASSIGN_VARIABLE#1`.
+//! - **Roles.** Graph inputs and outputs; variables (`is_variable`) are states; what has data in the
+//!   file, and what folds to a constant, is a weight; all else an activation.
+//! - **Folded** at load: DEQUANTIZE, DENSIFY, RESHAPE, TRANSPOSE, CAST, PACK and SHAPE of constants.
+//!   They are no nodes; [`TfliteModel::folded`] lists them.
+//! - **Resource variables** become one state each, beside the tensors of the file: a `READ_VARIABLE`
+//!   reads it (as one operand more), an `ASSIGN_VARIABLE` writes it. Handles have no bytes.
+//! - **Calls.** `CALL` and `CALL_ONCE` are inlined with a scope. `IF`, `WHILE` and their kind are
+//!   refused, or with [`ControlFlow::OpaqueBodies`] one node each whose bodies are not planned.
+//! - **Workspaces.** A tensor that nothing makes, without data, read by one custom operator, is that
+//!   operator's scratch (Ethos-U files have such).
+//! - **In-place offers and views** are facts of kernels ([`ops`]); shapes are as declared.
+
+mod build;
+mod element;
+mod error;
+mod flat;
+mod fold;
+pub mod fuzz;
+mod model;
+mod nodes;
+mod offline;
+mod opaque;
+pub mod ops;
+mod resources;
+mod schema;
+mod tensors;
+
+pub use error::TfliteError;
+pub use model::{ControlFlow, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
+pub use offline::{OFFLINE_PLAN, OfflinePlan, OfflinePlanError};
+
+/// Reads a model. `name` is what its graph is called.
+pub fn read(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<TfliteModel, TfliteError> {
+    let model = schema::model(bytes)?;
+    build::build(bytes, &model, name, options)
+}

@@ -1,0 +1,94 @@
+//! What a read model consists of.
+
+use super::offline::{OfflinePlan, OfflinePlanError};
+use crate::ir::{Graph, NodeId, TensorId};
+use crate::profile::Profile;
+use bayplan_planner::Table;
+use std::ops::Range;
+
+/// What to do with operators that run other subgraphs under conditions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ControlFlow {
+    /// An error that names the operator and its subgraphs.
+    #[default]
+    Refuse,
+    /// One node each. What its bodies need is not planned, only noted
+    /// ([`TfliteModel::opaque`]); variables that they touch keep their order.
+    OpaqueBodies,
+}
+
+/// How to read.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// Branches and loops.
+    pub control_flow: ControlFlow,
+    /// Alignment that the graph asks for.
+    pub alignment: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            control_flow: ControlFlow::Refuse,
+            alignment: Profile::bayplan().alignment,
+        }
+    }
+}
+
+/// An operator's place in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Index of its subgraph.
+    pub subgraph: usize,
+    /// Its position there.
+    pub operator: usize,
+}
+
+/// A metadata entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// Its name.
+    pub name: String,
+    /// The buffer with its contents.
+    pub buffer: usize,
+    /// Its contents, as bytes of the file.
+    pub range: Range<usize>,
+}
+
+/// A node whose bodies are not planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpaqueBodies {
+    /// The node.
+    pub node: NodeId,
+    /// The subgraphs that it runs, those that they run included.
+    pub subgraphs: Vec<usize>,
+    /// Sum of the sizes of all results of operators in them.
+    pub bytes: u64,
+}
+
+/// A model that was read.
+#[derive(Clone, Debug)]
+pub struct TfliteModel {
+    /// The main subgraph, calls inlined.
+    pub graph: Graph,
+    /// Where each node stands in the file.
+    pub operators: Table<NodeId, Place>,
+    /// By subgraph and index in the file: the tensor. Nothing for tensors of subgraphs that are not
+    /// part of the graph; of a subgraph inlined twice, those of the first time. Tensor i of subgraph
+    /// 0 is tensor i of the graph.
+    pub tensors: Vec<Vec<Option<TensorId>>>,
+    /// Where the contents of constants stand in the file; nothing for all else.
+    pub data: Table<TensorId, Option<Range<usize>>>,
+    /// Resource variables by name, as states of the graph.
+    pub variables: Vec<(String, TensorId)>,
+    /// Operators computed at load: their results are weights without data in the file.
+    pub folded: Vec<Place>,
+    /// Nodes whose bodies are not planned.
+    pub opaque: Vec<OpaqueBodies>,
+    /// Operands of custom operators that are their scratch, with bytes.
+    pub workspaces: Vec<(NodeId, TensorId)>,
+    /// Every metadata entry.
+    pub metadata: Vec<Metadata>,
+    /// The plan that the file carries, or why it is none.
+    pub offline: Option<Result<OfflinePlan, OfflinePlanError>>,
+}
