@@ -1,10 +1,10 @@
 //! The lowest feasible position of every unplaced rectangle, all at once.
 //!
 //! Goes in: rectangles, then "everything live during these steps is at least this high". Comes out:
-//! the rectangle with the lowest position, ties by rank. A segment tree over the rectangles sorted by
-//! start, in which each node keeps its least position and the least above that; raising many
-//! positions at once touches only nodes where that order changes (the "segment tree beats" of Ji,
-//! 2016: amortised O(log² n) for each raise over a contiguous range).
+//! the rectangle with the lowest position, ties by rank. A tree over the rectangles, split by start
+//! and by end in turn (Bentley's k-d tree, 1975), in which each node keeps its least position and the
+//! least above that; raising many positions at once touches only nodes where that order changes (the
+//! "segment tree beats" of Ji, 2016).
 
 use crate::ids::{BufferId, Id};
 use crate::lifetime::Lifetime;
@@ -21,7 +21,9 @@ struct Node {
     second: u64,
     /// Least rank among those at `least`.
     rank: u32,
-    /// Least and greatest end of life below here.
+    /// Least and greatest start and end of life below here.
+    first_start: u32,
+    last_start: u32,
     first_end: u32,
     last_end: u32,
 }
@@ -30,6 +32,8 @@ const ABSENT: Node = Node {
     least: NONE,
     second: NONE,
     rank: u32::MAX,
+    first_start: u32::MAX,
+    last_start: 0,
     first_end: u32::MAX,
     last_end: 0,
 };
@@ -44,7 +48,6 @@ pub(super) struct Entry {
 /// Positions of unplaced rectangles.
 pub(super) struct Floors {
     entries: Vec<Entry>,
-    starts: Vec<u32>,
     /// Positions in `entries` by buffer: `of[first[b]..first[b + 1]]`.
     first: Vec<u32>,
     of: Vec<u32>,
@@ -60,7 +63,8 @@ impl Floors {
             entries.extend(b.extent.iter().map(|&rect| Entry { buffer, rect }));
             first.push(u32::try_from(entries.len()).expect("extents of u32 buffers"));
         }
-        entries.sort_by_key(|e| (e.rect.steps.start, e.buffer));
+        let leaves = entries.len().next_power_of_two();
+        spread(&mut entries, leaves, true);
         let mut next = first.clone();
         let mut of = vec![0_u32; entries.len()];
         for (position, entry) in entries.iter().enumerate() {
@@ -68,9 +72,7 @@ impl Floors {
             of[*slot as usize] = u32::try_from(position).expect("counted above");
             *slot += 1;
         }
-        let leaves = entries.len().next_power_of_two();
         Self {
-            starts: entries.iter().map(|e| e.rect.steps.start.0).collect(),
             nodes: vec![ABSENT; 2 * leaves],
             entries,
             first,
@@ -82,12 +84,14 @@ impl Floors {
     /// Puts the rectangles of all wanted buffers at position 0 and forgets all others.
     pub(super) fn reset(&mut self, mut rank: impl FnMut(BufferId) -> Option<u32>) {
         for (position, entry) in self.entries.iter().enumerate() {
-            let end = entry.rect.steps.end.0;
+            let (start, end) = entry.rect.steps.into();
             self.nodes[self.leaves + position] = rank(entry.buffer).map_or(ABSENT, |rank| Node {
                 // Its bottom is as far above the offset 0 as the rectangle begins.
                 least: entry.rect.lo,
                 second: NONE,
                 rank,
+                first_start: start,
+                last_start: start,
                 first_end: end,
                 last_end: end,
             });
@@ -157,35 +161,29 @@ impl Floors {
 
     /// Everything unplaced that is live during `steps` is at `position` or higher.
     pub(super) fn raise(&mut self, steps: Lifetime, position: u64) {
-        let until = self.starts.partition_point(|&start| start < steps.end.0);
+        let (after, until) = steps.into();
         let raise = Raise {
+            after,
             until,
-            after: steps.start.0,
             position,
         };
-        self.raise_in(1, 0, self.leaves, raise);
+        self.raise_in(1, raise);
     }
 
-    fn raise_in(&mut self, node: usize, from: usize, to: usize, raise: Raise) {
-        let Node {
-            least,
-            second,
-            first_end,
-            last_end,
-            ..
-        } = self.nodes[node];
-        if from >= raise.until || last_end <= raise.after || least >= raise.position {
+    fn raise_in(&mut self, node: usize, raise: Raise) {
+        let at = self.nodes[node];
+        let apart = at.first_start >= raise.until || at.last_end <= raise.after;
+        if apart || at.least >= raise.position {
             return;
         }
-        let whole = to <= raise.until && first_end > raise.after;
-        if whole && raise.position < second || node >= self.leaves {
+        let whole = at.last_start < raise.until && at.first_end > raise.after;
+        if whole && raise.position < at.second || node >= self.leaves {
             self.nodes[node].least = raise.position;
             return;
         }
         self.push(node);
-        let middle = usize::midpoint(from, to);
-        self.raise_in(2 * node, from, middle, raise);
-        self.raise_in(2 * node + 1, middle, to, raise);
+        self.raise_in(2 * node, raise);
+        self.raise_in(2 * node + 1, raise);
         self.pull(node);
     }
 
@@ -210,6 +208,8 @@ impl Floors {
             least,
             second,
             rank,
+            first_start: a.first_start.min(b.first_start),
+            last_start: a.last_start.max(b.last_start),
             first_end: a.first_end.min(b.first_end),
             last_end: a.last_end.max(b.last_end),
         };
@@ -226,11 +226,32 @@ impl Floors {
 
 #[derive(Clone, Copy)]
 struct Raise {
-    /// Rectangles before this place start early enough.
-    until: usize,
-    /// They must end after this step.
+    /// Rectangles that start before this step …
+    until: u32,
+    /// … and end after this one.
     after: u32,
     position: u64,
+}
+
+/// Orders rectangles so that every node of a tree over `width` leaves splits them in two, by start
+/// and by end in turn (a k-d tree): what is live during some steps then lies below O(√n) nodes.
+fn spread(entries: &mut [Entry], width: usize, by_start: bool) {
+    let half = width / 2;
+    if entries.len() <= 1 || half == 0 {
+        return;
+    }
+    if entries.len() <= half {
+        return spread(entries, half, by_start);
+    }
+    let key = |e: &Entry| {
+        let (start, end) = e.rect.steps.into();
+        let (first, second) = if by_start { (start, end) } else { (end, start) };
+        (first, second, e.buffer, e.rect.lo)
+    };
+    entries.select_nth_unstable_by_key(half, key);
+    let (low, high) = entries.split_at_mut(half);
+    spread(low, half, !by_start);
+    spread(high, half, !by_start);
 }
 
 #[cfg(test)]
