@@ -163,8 +163,8 @@ impl Floors {
     pub(super) fn raise(&mut self, steps: Lifetime, position: u64) {
         let (after, until) = steps.into();
         let raise = Raise {
-            after,
             until,
+            after,
             position,
         };
         self.raise_in(1, raise);
