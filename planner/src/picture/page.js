@@ -172,7 +172,7 @@ function shorten(text, room, least) {
   if (widthOf(text) <= room) return text;
   const chars = [...text];
   for (let kept = Math.min(chars.length - 1, 40); kept >= least; kept--) {
-    const front = Math.ceil(kept / 2);
+    const front = Math.ceil(kept / 4);
     const short = chars.slice(0, front).join("") + "…" + chars.slice(chars.length - kept + front).join("");
     if (widthOf(short) <= room) return short;
   }
