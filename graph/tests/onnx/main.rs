@@ -1,7 +1,7 @@
 //! Reading `.onnx` from outside: real models against known figures, and files built, cut and damaged
 //! here.
 //!
-//! `corpus`: figures of `shared/corpus/truth.csv`. `cases`: the kinds of cases c14, c16, c23, c28.
+//! `corpus`: figures of public models, computed by other code. `cases`: mistakes that readers have made before.
 //! `control`: branches, captures, order of nodes. `damage`: cut and mutated files. `make` builds
 //! models from the reader's own messages.
 
