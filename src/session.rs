@@ -1,20 +1,21 @@
 //! From an input to everything that the verbs report on: the one place that chains the crates.
 
+mod told;
+
+pub(crate) use told::csv_no;
+use told::{graph_failure, no_problem, planner_failure};
+
 use crate::args::{Colour, Planning, Switch};
-use crate::failure::{CANNOT, Diagnostic, Failure, NO};
+use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input};
 use crate::report::grid::visible;
 use crate::report::progress::Progress;
 use bayplan_graph::plan_file::GraphPart;
-use bayplan_graph::{
-    CertifiedPlan, Graph, GraphPlan, GraphPlanError, Lifetimes, PlanOptions, Policy, Profile,
-};
-use bayplan_planner::file::csv::CsvErrors;
+use bayplan_graph::{CertifiedPlan, Graph, GraphPlan, Lifetimes, PlanOptions, Policy, Profile};
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
 use bayplan_planner::{
-    ArenaId, Bounds, CheckedPlan, Options, PlannerFault, Problem, ProblemError, ProblemErrors,
-    Step, Strategy, Tried, check,
+    ArenaId, Bounds, CheckedPlan, Options, Problem, Step, Strategy, Tried, check,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -156,25 +157,6 @@ pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<S
     }
 }
 
-/// Given offsets that no plan can keep: the answer is no.
-pub(crate) fn csv_no(path: &Path, errors: &CsvErrors) -> Failure {
-    let overflow = errors.listed.iter().any(|e| e.code == "E0219");
-    let told = errors.listed.iter().map(|e| {
-        let place = if e.line > 0 {
-            format!("{}:{}:{}: {}", path.display(), e.line, e.column, e.label)
-        } else {
-            format!("in {}", path.display())
-        };
-        let mut diagnostic = Diagnostic::new(e.code, e.message.clone()).note(place);
-        diagnostic.help.clone_from(&e.help);
-        diagnostic
-    });
-    Failure::Told {
-        exit: if overflow { CANNOT } else { NO },
-        diagnostics: told.collect(),
-    }
-}
-
 /// Strategies by name; all if none is named.
 pub(crate) fn strategies(name: Option<&str>) -> Vec<Strategy> {
     name.and_then(Strategy::from_name)
@@ -192,47 +174,6 @@ pub(crate) fn aligned(problem: Problem, align: Option<u64>) -> Result<Problem, F
         .for_each(|arena| arena.alignment = align);
     Problem::new(arenas, problem.buffers().clone(), problem.pairs().to_vec())
         .map_err(|errors| no_problem(&errors, None))
-}
-
-/// `graph`: names the nodes of the steps that errors are about.
-pub(crate) fn no_problem(errors: &ProblemErrors, graph: Option<&Graph>) -> Failure {
-    let told = errors.0.iter().take(100).map(|error| {
-        let help = match error {
-            ProblemError::FixedClash { .. } => Some("give one of them another offset, or none"),
-            ProblemError::LoadOverflow { .. } => {
-                Some("are the sizes in bytes, and are they right?")
-            }
-            _ => None,
-        };
-        let mut diagnostic = Diagnostic::new("E0501", error.to_string());
-        diagnostic.notes.extend(running(error, graph));
-        diagnostic.help = help.map(str::to_owned);
-        diagnostic
-    });
-    let too_large = |error: &ProblemError| {
-        matches!(
-            error,
-            ProblemError::LoadOverflow { .. } | ProblemError::TotalOverflow { .. }
-        )
-    };
-    Failure::Told {
-        exit: if errors.0.iter().any(too_large) {
-            CANNOT
-        } else {
-            NO
-        },
-        diagnostics: told.collect(),
-    }
-}
-
-/// Which node runs at the step of an error; steps are in file order.
-fn running(error: &ProblemError, graph: Option<&Graph>) -> Option<String> {
-    let (ProblemError::FixedClash { step, .. } | ProblemError::LoadOverflow { step, .. }) = error
-    else {
-        return None;
-    };
-    let node = graph?.nodes().values().nth(step.0 as usize)?;
-    Some(format!("step {step} runs `{}`", node.name))
 }
 
 /// Plans a problem without a graph.
@@ -358,34 +299,6 @@ pub(crate) fn plan_graph(
         options: told,
         elapsed: started.elapsed(),
     })
-}
-
-fn planner_failure(fault: &PlannerFault) -> Failure {
-    match fault {
-        PlannerFault::Defect(refused) => {
-            let saved = (&refused.problem, &refused.plan);
-            input::defect(&format!("{fault}: {}", refused.violations[0]), &saved)
-        }
-        PlannerFault::DoesNotFit { .. } | PlannerFault::TooLarge(_) => {
-            Diagnostic::new("E0701", fault.to_string()).no()
-        }
-        _ => Diagnostic::new("E0105", fault.to_string()).cannot(),
-    }
-}
-
-fn graph_failure(graph: &Graph, error: &GraphPlanError) -> Failure {
-    match error {
-        GraphPlanError::Problem(errors) => no_problem(errors, Some(graph)),
-        GraphPlanError::Planner(fault) => planner_failure(fault),
-        GraphPlanError::Defect { refused, checked } => {
-            let saved = (checked.problem(), checked.plan());
-            input::defect(
-                &format!("a plan of ours failed the replay: {}", refused.clobbers[0]),
-                &saved,
-            )
-        }
-        _ => Diagnostic::new("E0105", error.to_string()).cannot(),
-    }
 }
 
 /// Checks a plan from a file, and certifies it when it carries its graph.

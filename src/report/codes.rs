@@ -117,6 +117,7 @@ mod tests {
             include_str!("../input.rs"),
             include_str!("../input/model.rs"),
             include_str!("../session.rs"),
+            include_str!("../session/told.rs"),
             include_str!("../failure.rs"),
             include_str!("../commands/mod.rs"),
             include_str!("../commands/plan.rs"),
