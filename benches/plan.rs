@@ -4,7 +4,7 @@
 //! look like) and the recipe `nn` of many short-lived tensors with a palette of sizes.
 
 use bayplan_graph::{
-    Graph, GraphBuilder, Lifetimes, Policy, Role, Schedule, Storage, certify, placement,
+    Graph, GraphBuilder, Grid, Lifetimes, Policy, Role, Schedule, Storage, certify, placement,
 };
 use bayplan_planner::{Buffer, Options, Problem, Strategy, check, plan};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -88,7 +88,8 @@ fn graph_stages(c: &mut Criterion) {
         let lifetimes = Lifetimes::new(&graph, &schedule, true);
         let storage = Storage::new(&graph, &schedule, &lifetimes, POLICY, 1);
         let (problem, placement) =
-            placement::problem(&graph, &schedule, &lifetimes, &storage, 1).expect("valid");
+            placement::problem(&graph, &schedule, &lifetimes, &storage, Grid::starts(1))
+                .expect("valid");
         let planned = plan(problem.clone(), &Options::default()).expect("plans");
         let locations =
             placement::locate(&placement, planned.checked.plan()).expect("same problem");

@@ -123,11 +123,14 @@ pub(crate) struct Reading {
     pub(crate) shapes: Vec<(String, Vec<u64>)>,
 }
 
+/// The name that asks for the planner of the profile's stock runtime.
+pub(crate) const STOCK: &str = "stock";
+
 /// Flags that the planning verbs share.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Planning")]
 pub(crate) struct Planning {
-    /// Target whose rules hold
+    /// Target whose rules hold: ours, or those of the stock runtimes `TFLite` and `TFLite` Micro
     #[arg(long, default_value = "bayplan", value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Profile::NAMES))]
     pub(crate) profile: String,
     /// Order of execution (reordering is not built yet)
@@ -142,14 +145,30 @@ pub(crate) struct Planning {
     /// Let inputs be overwritten after their last reader
     #[arg(long)]
     pub(crate) reuse_inputs: bool,
-    /// Run only this strategy
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name)))]
+    /// Run only this strategy; `stock`: the planner of the profile's runtime, byte for byte
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name).into_iter().chain([STOCK])))]
     pub(crate) strategy: Option<String>,
-    /// Align every offset to N bytes (default: what the file states)
+    /// Align every offset to N bytes (default: what profile and file state)
     #[arg(long, value_name = "SIZE", value_parser = alignment)]
     pub(crate) align: Option<u64>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+impl Planning {
+    /// As without any flag.
+    pub(crate) fn plain() -> Self {
+        Self {
+            profile: Profile::bayplan().name.to_owned(),
+            order: Order::File,
+            in_place: Switch::On,
+            views: Switch::On,
+            reuse_inputs: false,
+            strategy: None,
+            align: None,
+            reading: Reading::default(),
+        }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,6 +32,8 @@ pub(crate) struct Diagnostic {
     pub(crate) spot: Option<Spot>,
     pub(crate) notes: Vec<String>,
     pub(crate) help: Option<String>,
+    /// It is told, but ends nothing.
+    pub(crate) warning: bool,
 }
 
 impl Diagnostic {
@@ -42,6 +44,7 @@ impl Diagnostic {
             spot: None,
             notes: Vec::new(),
             help: None,
+            warning: false,
         }
     }
 
@@ -57,6 +60,12 @@ impl Diagnostic {
 
     pub(crate) fn at(mut self, spot: Spot) -> Self {
         self.spot = Some(spot);
+        self
+    }
+
+    /// It ends nothing.
+    pub(crate) fn warning(mut self) -> Self {
+        self.warning = true;
         self
     }
 

@@ -7,6 +7,7 @@ use crate::failure::{CANNOT, DEFECT, Diagnostic, Failure, Spot};
 use bayplan_graph::format::file::GraphFile;
 use bayplan_graph::format::own::{self, GraphFileError, Syntax};
 use bayplan_graph::plan_file::GraphPart;
+use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Graph, facts};
 use bayplan_planner::file::csv::{self, CsvErrors, Parsed};
 use bayplan_planner::file::plan_file::{self, Format, PlanFile};
@@ -19,12 +20,46 @@ const MAX_BYTES: u64 = 1 << 31;
 
 /// What a path turned out to hold.
 pub(crate) enum Input {
-    /// A model, and its file with the facts of `--ops` in it.
-    Graph(Arc<Graph>, Box<GraphFile>),
+    /// A model.
+    Graph(Box<Model>),
     /// A CSV of buffers.
     Problem(Box<Parsed>),
     /// A plan.
     Plan(Box<PlanFile<GraphPart>>),
+}
+
+/// A model that was read.
+pub(crate) struct Model {
+    pub(crate) graph: Arc<Graph>,
+    /// Its file with the facts of `--ops` in it.
+    pub(crate) file: GraphFile,
+    /// Offsets that an offline plan in the file gives, by tensor, or why that plan is none.
+    pub(crate) offline: Option<Result<Pinned, String>>,
+    /// It is a `.tflite`: stock runtimes load it.
+    pub(crate) tflite: bool,
+}
+
+impl Model {
+    /// A model of a graph that no stock runtime loads.
+    fn plain(graph: Graph, file: GraphFile) -> Self {
+        Self {
+            graph: Arc::new(graph),
+            file,
+            offline: None,
+            tflite: false,
+        }
+    }
+
+    /// What the stock Micro runtime would read as offsets.
+    pub(crate) fn pinned(&self) -> Result<Pinned, Failure> {
+        match &self.offline {
+            None => Ok(Pinned::new()),
+            Some(Ok(pinned)) => Ok(pinned.clone()),
+            Some(Err(why)) => Err(Diagnostic::new("E0406", why.clone())
+                .note("it is the metadata entry `OfflineMemoryAllocation`")
+                .no()),
+        }
+    }
 }
 
 /// A file's path and text, for diagnostics.
@@ -210,7 +245,7 @@ fn graph(
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
     let graph = own::graph(file.clone(), &stem.unwrap_or_default()).map_err(told)?;
-    Ok(Input::Graph(Arc::new(graph), Box::new(file)))
+    Ok(Input::Graph(Box::new(Model::plain(graph, file))))
 }
 
 fn add_facts(file: &mut GraphFile, ops: &Path) -> Result<(), Failure> {

@@ -3,14 +3,16 @@
 mod told;
 
 pub(crate) use told::csv_no;
-use told::{graph_failure, no_problem, planner_failure};
+pub(crate) use told::{graph_failure, hazard};
+use told::{no_problem, planner_failure};
 
-use crate::args::{Colour, Planning, Switch};
+use crate::args::{Colour, Planning, STOCK, Switch};
 use crate::failure::{Diagnostic, Failure, NO};
-use crate::input::{self, Input};
+use crate::input::{self, Input, Model};
 use crate::report::grid::visible;
 use crate::report::progress::Progress;
 use bayplan_graph::plan_file::GraphPart;
+use bayplan_graph::stock::{self, Pinned};
 use bayplan_graph::{CertifiedPlan, Graph, GraphPlan, Lifetimes, PlanOptions, Policy, Profile};
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
@@ -34,6 +36,10 @@ pub(crate) struct Session {
     pub(crate) profile: String,
     pub(crate) options: BTreeMap<String, String>,
     pub(crate) elapsed: Duration,
+    /// What is told beside the plan, and ends nothing.
+    pub(crate) warnings: Vec<Diagnostic>,
+    /// The offline plan that the file carries, in words.
+    pub(crate) offline: Option<String>,
 }
 
 /// What is known when the plan is one of a graph.
@@ -140,8 +146,9 @@ impl Session {
 pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<Session, Failure> {
     let shown = path.display().to_string();
     match input::load(path, &planning.reading)? {
-        Input::Graph(graph, _) => plan_graph(shown, &graph, planning, colour),
+        Input::Graph(model) => plan_model(shown, &model, planning, colour),
         Input::Problem(parsed) => {
+            no_stock(planning)?;
             let problem = parsed
                 .with_fixed_offsets()
                 .map_err(|errors| csv_no(path, &errors))?;
@@ -161,6 +168,76 @@ pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<S
 pub(crate) fn strategies(name: Option<&str>) -> Vec<Strategy> {
     name.and_then(Strategy::from_name)
         .map_or_else(|| Strategy::ALL.to_vec(), |strategy| vec![strategy])
+}
+
+/// Plans a model, and says what its file and its stock runtime are to be told about.
+fn plan_model(
+    input: String,
+    model: &Model,
+    planning: &Planning,
+    colour: Colour,
+) -> Result<Session, Failure> {
+    let pinned = pinned(model, planning)?;
+    let mut session = plan_graph(input, &model.graph, &pinned, planning, colour)?;
+    session.offline = model.offline.as_ref().map(|offline| match offline {
+        Ok(pinned) => {
+            let set = pinned.values().flatten().count();
+            format!(
+                "the file carries a plan for {set} of {} tensors",
+                pinned.len()
+            )
+        }
+        Err(why) => why.clone(),
+    });
+    if model.tflite && planning.profile != "tflm" {
+        session.warnings.extend(stock_hazard(&model.graph));
+    }
+    Ok(session)
+}
+
+/// The plan that the stock Micro runtime makes of the offline plan in a model's file.
+pub(crate) fn offline_plan(
+    input: String,
+    model: &Model,
+    colour: Colour,
+) -> Result<Session, Failure> {
+    let planning = Planning {
+        profile: Profile::tflm().name.to_owned(),
+        strategy: Some(STOCK.to_owned()),
+        ..Planning::plain()
+    };
+    plan_model(input, model, &planning, colour)
+}
+
+/// What the stock runtime that loads the file would get wrong.
+fn stock_hazard(graph: &Arc<Graph>) -> Option<Diagnostic> {
+    let options = PlanOptions {
+        profile: Profile::tflite(),
+        ..PlanOptions::default()
+    };
+    let error = stock::plan(graph.clone(), &options, &Pinned::new()).err()?;
+    hazard(&error).map(Diagnostic::warning)
+}
+
+/// The offsets that only the stock Micro planner obeys.
+pub(crate) fn pinned(model: &Model, planning: &Planning) -> Result<Pinned, Failure> {
+    if planning.strategy.as_deref() == Some(STOCK) && planning.profile == "tflm" {
+        model.pinned()
+    } else {
+        Ok(Pinned::new())
+    }
+}
+
+/// A stock planner plans graphs; buffers alone do not say what it shares and keeps.
+pub(crate) fn no_stock(planning: &Planning) -> Result<(), Failure> {
+    if planning.strategy.as_deref() != Some(STOCK) {
+        return Ok(());
+    }
+    let title =
+        "a stock planner plans models; a CSV of buffers does not say what it shares and keeps";
+    Err(Diagnostic::new("E0108", title)
+        .help("whole-life-best-fit places buffers much as LiteRT's planner does")
+        .cannot())
 }
 
 /// The same problem with every alignment raised to a multiple of `align`.
@@ -204,6 +281,8 @@ pub(crate) fn plan_problem(
         profile: "bayplan".into(),
         options: BTreeMap::from([("strategies".into(), names)]),
         elapsed: started.elapsed(),
+        warnings: Vec::new(),
+        offline: None,
     })
 }
 
@@ -239,8 +318,9 @@ fn settings(part: &GraphPart) -> [(&'static str, String); 5] {
     ]
 }
 
-/// Sets the flags to what a plan was made with.
-pub(crate) fn adopt(planning: &mut Planning, part: &GraphPart) {
+/// Sets the flags to what a plan was made with, but for the strategy.
+pub(crate) fn adopt(planning: &mut Planning, profile: &str, part: &GraphPart) {
+    profile.clone_into(&mut planning.profile);
     let switch = |on: bool| if on { Switch::On } else { Switch::Off };
     planning.in_place = switch(part.policy.in_place);
     planning.views = switch(part.policy.views);
@@ -252,14 +332,20 @@ pub(crate) fn adopt(planning: &mut Planning, part: &GraphPart) {
 pub(crate) fn plan_graph(
     input: String,
     graph: &Arc<Graph>,
+    pinned: &Pinned,
     planning: &Planning,
     colour: Colour,
 ) -> Result<Session, Failure> {
     let started = Instant::now();
+    let as_stock = planning.strategy.as_deref() == Some(STOCK);
     let strategies = strategies(planning.strategy.as_deref());
     let progress = Progress::new(strategies.len(), colour);
     let observer = |tried: &Tried, _: usize| progress.step(tried);
-    let names = strategy_names(&strategies);
+    let names = if as_stock {
+        STOCK.to_owned()
+    } else {
+        strategy_names(&strategies)
+    };
     let profile = Profile::from_name(&planning.profile).unwrap_or_else(Profile::bayplan);
     let options = PlanOptions {
         profile,
@@ -271,7 +357,11 @@ pub(crate) fn plan_graph(
             ..Options::default()
         },
     };
-    let planned = bayplan_graph::plan(graph.clone(), &options);
+    let planned = if as_stock {
+        stock::plan(graph.clone(), &options, pinned)
+    } else {
+        bayplan_graph::plan(graph.clone(), &options)
+    };
     progress.finish();
     let planned = planned.map_err(|error| graph_failure(graph, &error))?;
     let part = GraphPart::new(&planned);
@@ -295,9 +385,11 @@ pub(crate) fn plan_graph(
             lifetimes,
             part,
         }),
-        profile: profile.name,
+        profile: profile.name.to_owned(),
         options: told,
         elapsed: started.elapsed(),
+        warnings: Vec::new(),
+        offline: None,
     })
 }
 
@@ -333,15 +425,18 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
             diagnostics: wrong,
         });
     }
-    let known = Profile::from_name(&file.profile).is_some();
+    let profile = Profile::from_name(&file.profile);
+    let known = profile.is_some();
     let agree = file.graph.as_ref().is_none_or(|part| {
-        settings(part)
-            .iter()
-            .all(|(key, value)| file.options.get(*key) == Some(value))
+        let told = |(key, value): &(&str, String)| file.options.get(*key) == Some(value);
+        let rules = profile.as_ref().is_some_and(|profile| {
+            part.granule == profile.granule && (part.stock.is_none() || part.stock == profile.stock)
+        });
+        rules && settings(part).iter().all(told)
     });
     if !known || !agree {
         let what = if known {
-            "its options are not those of its policy".to_owned()
+            "its options are not those of its policy and profile".to_owned()
         } else {
             format!("there is no profile `{}`", file.profile)
         };
@@ -360,6 +455,8 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
         profile: file.profile,
         options: file.options,
         elapsed: started.elapsed(),
+        warnings: Vec::new(),
+        offline: None,
     })
 }
 

@@ -43,6 +43,9 @@ pub(crate) struct Json {
     budget_bytes: Option<u64>,
     fits: Option<bool>,
     elapsed_ms: f64,
+    /// What is told beside the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// Figures that both forms show.
@@ -138,6 +141,7 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         budget_bytes: budget,
         fits: budget.and_then(|budget| fits(session, budget)),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
+        warnings: session.warnings.iter().map(|w| w.title.clone()).collect(),
     }
 }
 
@@ -219,6 +223,9 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
             "kept from run to run, beside the arena".into(),
             String::new(),
         );
+    }
+    if let Some(offline) = &session.offline {
+        row("offline", String::new(), offline.clone(), String::new());
     }
     if let Some(side) = &session.graph {
         let (used, unused) = side.graph().weight_bytes();

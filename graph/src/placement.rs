@@ -7,8 +7,9 @@
 
 use crate::ir::{Graph, NodeId, Role, TensorId};
 use crate::lifetimes::Lifetimes;
+use crate::profile::Grid;
 use crate::schedule::Schedule;
-use crate::storage::{ClassId, Storage};
+use crate::storage::{ClassId, Storage, rounded};
 use bayplan_planner::ids::Id;
 use bayplan_planner::{
     Arena, ArenaId, Buffer, BufferId, Place, Plan, Problem, ProblemErrors, Table,
@@ -65,19 +66,19 @@ pub fn persistent() -> ArenaId {
     ArenaId::from_index(1)
 }
 
-/// The problem that storage poses, with starts at multiples of `alignment`.
+/// The problem that storage poses, with starts and sizes on `grid`.
 pub fn problem(
     graph: &Graph,
     schedule: &Schedule,
     lifetimes: &Lifetimes,
     storage: &Storage,
-    alignment: u64,
+    grid: Grid,
 ) -> Result<(Problem, Placement), ProblemErrors> {
     let mut buffers: Table<BufferId, Buffer> = Table::new();
     let mut of_class: Table<ClassId, Option<BufferId>> = Table::new();
     for (id, class) in storage.classes().iter() {
-        let buffer = (!class.outside).then(|| class_buffer(graph, lifetimes, storage, id));
-        of_class.push(buffer.map(|buffer| buffers.push(buffer.aligned(alignment))));
+        let buffer = (!class.outside).then(|| class_buffer(graph, lifetimes, storage, id, grid));
+        of_class.push(buffer.map(|buffer| buffers.push(buffer)));
     }
     let home = |id: TensorId| match storage.home(id) {
         None => Home::Nowhere,
@@ -96,7 +97,8 @@ pub fn problem(
                 String::new()
             };
             let name = format!("scratch:{}{part}", node.name);
-            buffers.push(Buffer::new(name, step..step + 1, bytes).aligned(alignment))
+            let bytes = rounded(bytes, grid.granule);
+            buffers.push(Buffer::new(name, step..step + 1, bytes).aligned(grid.alignment))
         });
         placement.scratch.push(blocks.collect());
     }
@@ -107,7 +109,13 @@ pub fn problem(
     Ok((Problem::new(arenas.into(), buffers, Vec::new())?, placement))
 }
 
-fn class_buffer(graph: &Graph, lifetimes: &Lifetimes, storage: &Storage, id: ClassId) -> Buffer {
+fn class_buffer(
+    graph: &Graph,
+    lifetimes: &Lifetimes,
+    storage: &Storage,
+    id: ClassId,
+    grid: Grid,
+) -> Buffer {
     let class = &storage.classes()[id];
     let root = &graph.tensors()[class.root()];
     let arena = if root.role == Role::State {
@@ -119,8 +127,9 @@ fn class_buffer(graph: &Graph, lifetimes: &Lifetimes, storage: &Storage, id: Cla
         let given = graph.tensors()[member.tensor].fixed_offset?;
         given.checked_sub(member.offset)
     });
-    let extent = storage.extent(graph, lifetimes, id);
-    let mut buffer = Buffer::with_extent(root.name.clone(), extent).in_arenas(vec![arena]);
+    let extent = storage.extent(graph, lifetimes, id, grid.granule);
+    let buffer = Buffer::with_extent(root.name.clone(), extent).in_arenas(vec![arena]);
+    let mut buffer = buffer.aligned(grid.alignment);
     buffer.fixed_offset = fixed;
     buffer
 }

@@ -3,13 +3,16 @@
 //! Sharing is a decision: if the plan with in-place is not proved optimal, the plan without any is
 //! made as well, and the lower one is kept (with in-place on ties).
 
+use crate::certify::Clobber;
 use crate::certify::{self, CertifiedPlan, Uncertified};
 use crate::ir::Graph;
 use crate::lifetimes::Lifetimes;
 use crate::placement::{self, Placement};
-use crate::profile::Profile;
+use crate::profile::{Grid, Profile, StockPlanner};
 use crate::schedule::Schedule;
 use crate::storage::{Policy, Storage};
+use bayplan_planner::check::Refused;
+use bayplan_planner::sweep::Profile as Load;
 use bayplan_planner::{Bounds, CheckedPlan, Options, Planned, PlannerFault, ProblemErrors, Tried};
 use std::sync::Arc;
 
@@ -18,7 +21,7 @@ use std::sync::Arc;
 pub struct PlanOptions<'a> {
     /// The target.
     pub profile: Profile,
-    /// Alignment of every offset; none: what the graph states.
+    /// Alignment of every offset; none: what profile and graph state.
     pub alignment: Option<u64>,
     /// What may be shared.
     pub policy: Policy,
@@ -46,12 +49,14 @@ pub struct GraphPlan {
     pub policy: Policy,
     /// The target.
     pub profile: Profile,
-    /// Alignment of every offset.
-    pub alignment: u64,
+    /// Starts and sizes.
+    pub grid: Grid,
     /// When each tensor lives.
     pub lifetimes: Lifetimes,
     /// Who shares with whom, and why not.
     pub storage: Storage,
+    /// The stock planner that made it; nothing: ours.
+    pub stock: Option<StockPlanner>,
     /// Whether in-place was declined altogether, because the plan without it is lower.
     pub declined: bool,
     /// Which buffer holds what.
@@ -60,6 +65,19 @@ pub struct GraphPlan {
     pub bounds: Bounds,
     /// Strategies that ran.
     pub tried: Vec<Tried>,
+}
+
+impl GraphPlan {
+    /// The most that lives at once in the arena of temporaries, in bytes.
+    pub fn max_load(&self) -> u64 {
+        let buffers = self.certified.checked().problem().buffers();
+        let places = &self.certified.checked().plan().places;
+        let here = buffers
+            .iter()
+            .filter(|(id, _)| places[*id].arena == placement::temporary());
+        let rects = here.flat_map(|(_, buffer)| &buffer.extent);
+        Load::new(rects.map(|r| (r.steps, r.bytes()))).max().0
+    }
 }
 
 /// Why a graph has no plan.
@@ -72,6 +90,30 @@ pub enum GraphPlanError {
     /// The planner could not.
     #[error(transparent)]
     Planner(#[from] PlannerFault),
+    /// The profile's runtime brings no planner of its own.
+    #[error("profile `{0}` has no stock planner; tflite and tflm have one")]
+    NoStock(&'static str),
+    /// The stock planner has no answer to what the graph asks.
+    #[error("the stock planner cannot be followed: {0}")]
+    StockCannot(String),
+    /// Offsets that the file gives overlap.
+    #[error("with the offsets that the file gives, buffers overlap: {}", .refused.violations[0])]
+    StockOverlaps {
+        /// Whose plan.
+        planner: StockPlanner,
+        /// Every violation.
+        refused: Box<Refused>,
+    },
+    /// The stock runtime would compute wrong numbers.
+    #[error("with the plan of {}, the run would go wrong: {}", planner.name(), clobbers[0])]
+    StockWrong {
+        /// Whose plan.
+        planner: StockPlanner,
+        /// Everything that goes wrong; never empty.
+        clobbers: Vec<Clobber>,
+        /// For each class of shared bytes that it goes wrong in, who has them in turn.
+        chains: Vec<String>,
+    },
     /// A plan of ours failed our own replay: a defect of this library.
     #[error("a plan of ours failed the certificate: {refused}")]
     Defect {
@@ -93,9 +135,9 @@ struct Attempt {
 pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, GraphPlanError> {
     let schedule = Schedule::file_order(&graph);
     let policy = options.policy;
-    let alignment = options.alignment.unwrap_or(graph.alignment());
+    let grid = options.profile.grid(&graph, options.alignment);
     let lifetimes = Lifetimes::new(&graph, &schedule, policy.reuse_inputs);
-    let attempt = best_attempt(&graph, &schedule, &lifetimes, alignment, options)?;
+    let attempt = best_attempt(&graph, &schedule, &lifetimes, grid, options)?;
     let Attempt {
         declined,
         storage,
@@ -119,9 +161,10 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
         certified,
         policy,
         profile: options.profile.clone(),
-        alignment,
+        grid,
         lifetimes,
         storage,
+        stock: None,
         declined,
         placement,
         bounds: planned.bounds,
@@ -133,13 +176,12 @@ fn best_attempt(
     graph: &Graph,
     schedule: &Schedule,
     lifetimes: &Lifetimes,
-    alignment: u64,
+    grid: Grid,
     options: &PlanOptions<'_>,
 ) -> Result<Attempt, GraphPlanError> {
     let attempt = |policy: Policy| -> Result<Attempt, GraphPlanError> {
-        let storage = Storage::new(graph, schedule, lifetimes, policy, alignment);
-        let (problem, placement) =
-            placement::problem(graph, schedule, lifetimes, &storage, alignment)?;
+        let storage = Storage::new(graph, schedule, lifetimes, policy, grid.alignment);
+        let (problem, placement) = placement::problem(graph, schedule, lifetimes, &storage, grid)?;
         let planned = bayplan_planner::plan(problem, &options.packing)?;
         Ok(Attempt {
             declined: false,

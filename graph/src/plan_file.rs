@@ -11,7 +11,9 @@ use crate::ir::{Graph, NodeId};
 use crate::lifetimes::Lifetimes;
 use crate::placement::{self, Placement};
 use crate::plan::GraphPlan;
+use crate::profile::{Grid, StockPlanner};
 use crate::schedule::{Schedule, ScheduleError};
+use crate::stock;
 use crate::storage::{Policy, Question, Storage};
 use bayplan_planner::{CheckedPlan, Problem};
 use serde::{Deserialize, Serialize};
@@ -46,11 +48,26 @@ pub struct GraphPart {
     pub declined: bool,
     /// Alignment of every offset.
     pub alignment: u64,
+    /// Sizes are rounded up to multiples of this.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub granule: u64,
+    /// The stock planner whose sharing and places these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stock: Option<StockPlanner>,
     /// Which buffer holds each tensor and each scratch block.
     pub placement: Placement,
     /// Every storage decision: node, input, output, question, and `taken` or the reason in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<(String, String, String, String, String)>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_one(granule: &u64) -> bool {
+    *granule == 1
 }
 
 /// Why a plan file does not certify.
@@ -109,7 +126,9 @@ impl GraphPart {
             schedule: plan.certified.schedule().order().to_vec(),
             policy: plan.policy,
             declined: plan.declined,
-            alignment: plan.alignment,
+            alignment: plan.grid.alignment,
+            granule: plan.grid.granule,
+            stock: plan.stock,
             placement: plan.placement.clone(),
             decisions: decisions(graph, &plan.storage),
         }
@@ -156,12 +175,18 @@ impl GraphPart {
         schedule: &Schedule,
         problem: &Problem,
     ) -> Result<(), GraphPartError> {
-        if self.alignment == 0 {
+        if self.alignment == 0 || self.granule == 0 {
             return Err(GraphPartError::Underived { what: "alignment" });
         }
+        let grid = Grid {
+            alignment: self.alignment,
+            granule: self.granule,
+        };
         let lifetimes = Lifetimes::new(graph, schedule, self.policy.reuse_inputs);
         let storage = |policy| Storage::new(graph, schedule, &lifetimes, policy, self.alignment);
-        let storage = if self.declined {
+        let storage = if let Some(planner) = self.stock {
+            stock::storage(planner, graph, schedule, self.policy)
+        } else if self.declined {
             let apart = Policy {
                 in_place: false,
                 ..self.policy
@@ -170,7 +195,7 @@ impl GraphPart {
         } else {
             storage(self.policy)
         };
-        let derived = placement::problem(graph, schedule, &lifetimes, &storage, self.alignment);
+        let derived = placement::problem(graph, schedule, &lifetimes, &storage, grid);
         let what = match derived {
             Ok((derived, placement)) => {
                 let wrong = [

@@ -37,6 +37,7 @@ pub mod picture;
 pub mod plan;
 pub mod problem;
 mod shelf;
+pub mod stock;
 pub mod strategy;
 pub mod sweep;
 pub mod table;

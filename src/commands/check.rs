@@ -1,8 +1,8 @@
 //! `check`: a plan file or a CSV with offsets; all violations, or yes.
 
-use crate::args::{CheckArgs, Reading};
+use crate::args::CheckArgs;
 use crate::failure::{Diagnostic, Failure, NO};
-use crate::input::{self, Input};
+use crate::input::{self, Input, Model};
 use crate::report::Out;
 use crate::session::{self, Session};
 use crate::summary;
@@ -33,18 +33,12 @@ struct Json {
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<(), Failure> {
     let shown = args.plan.display().to_string();
-    let answer = match input::load(&args.plan, &Reading::default())? {
+    let answer = match input::load(&args.plan, &args.reading)? {
         Input::Plan(file) => {
             against(args, &file).and_then(|()| session::from_file(shown.clone(), *file))
         }
         Input::Problem(parsed) => solution(shown.clone(), *parsed, args),
-        Input::Graph(..) => {
-            return Err(
-                Diagnostic::new("E0104", format!("`{shown}` is a graph, not a plan"))
-                    .help("`bayplan plan` makes a plan of it, checked and certified")
-                    .cannot(),
-            );
-        }
+        Input::Graph(model) => offline(shown.clone(), &model, out),
     };
     let answer = answer.and_then(|session| within(session, args.capacity));
     match answer {
@@ -66,6 +60,19 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<(), Failure> {
     }
 }
 
+/// The offline plan that a model file carries, completed as the stock Micro runtime does.
+fn offline(input: String, model: &Model, out: &Out) -> Result<Session, Failure> {
+    if model.offline.is_none() {
+        return Err(Diagnostic::new(
+            "E0104",
+            format!("`{input}` is a model, and carries no plan"),
+        )
+        .help("`bayplan plan` makes a plan of it, checked and certified")
+        .cannot());
+    }
+    session::offline_plan(input, model, out.colour)
+}
+
 /// The plan must be for this very graph.
 fn against(
     args: &CheckArgs,
@@ -80,7 +87,7 @@ fn against(
             .no()
     };
     match (input::load(path, &args.reading)?, &file.graph) {
-        (Input::Graph(graph, _), Some(part)) => part.must_be_for(&graph).map_err(|error| no(error.to_string())),
+        (Input::Graph(model), Some(part)) => part.must_be_for(&model.graph).map_err(|error| no(error.to_string())),
         (Input::Problem(parsed), None) => {
             let problem = parsed.with_fixed_offsets().map_err(|errors| session::csv_no(path, &errors))?;
             if problem == file.problem {
@@ -167,6 +174,8 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
         profile: "bayplan".into(),
         options: BTreeMap::new(),
         elapsed: started.elapsed(),
+        warnings: Vec::new(),
+        offline: None,
     })
 }
 
@@ -228,7 +237,13 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
             both(session.persistent())
         ))?;
     }
+    if let Some(offline) = &session.offline {
+        out.line(&format!(
+            "          {offline}; the stock Micro runtime places the rest"
+        ))?;
+    }
     if let Some(side) = &session.graph
+        && session.profile == "bayplan"
         && !side.part.alignment.is_multiple_of(side.graph().alignment())
     {
         let (used, asked) = (side.part.alignment, side.graph().alignment());

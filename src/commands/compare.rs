@@ -1,13 +1,16 @@
 //! `compare`: every strategy beside the bound.
 
-use crate::args::{CompareArgs, Planning, Switch};
+mod stock;
+
+use crate::args::{CompareArgs, Planning, STOCK, Switch};
 use crate::failure::Failure;
-use crate::input::{self, Input};
+use crate::input::{self, Input, Model};
 use crate::report::Out;
 use crate::report::grid::{Grid, left, right};
 use crate::session::{self, GraphSide, Session};
 use crate::units::{bytes, grouped};
 use bayplan_graph::Graph;
+use bayplan_graph::stock::Pinned;
 use bayplan_planner::{Problem, Strategy};
 use serde::Serialize;
 use std::path::Path;
@@ -19,6 +22,9 @@ struct Json {
     lower_bound_bytes: u64,
     naive_bytes: u64,
     rows: Vec<Row>,
+    /// Planners of the runtimes that load the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stock: Vec<stock::Row>,
 }
 
 #[derive(Serialize)]
@@ -52,8 +58,10 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
     let mut rows = Vec::new();
     let mut best: Option<Session> = None;
     let (subject, planning) = Subject::load(input, planning)?;
+    let stock = subject.stock(&planning, out)?;
+    let ours = planning.strategy.clone().filter(|name| name != STOCK);
     for variant in subject.variants(&planning) {
-        for strategy in session::strategies(planning.strategy.as_deref()) {
+        for strategy in session::strategies(ours.as_deref()) {
             let session = subject.plan(&variant, strategy, out)?;
             let in_place = session.graph.as_ref().is_some_and(takes_in_place);
             rows.push(row(&session, strategy, in_place));
@@ -75,11 +83,13 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
         lower_bound_bytes: best.as_ref().map_or(0, Session::bound),
         naive_bytes: best.as_ref().map_or(0, Session::naive),
         rows,
+        stock,
     })
 }
 
 /// What the strategies are compared on, loaded once.
 enum Subject {
+    Model(Box<Model>),
     Graph(Arc<Graph>),
     Problem(Box<Problem>),
 }
@@ -89,7 +99,7 @@ impl Subject {
     fn load(path: &Path, planning: &Planning) -> Result<(Self, Planning), Failure> {
         let mut planning = planning.clone();
         let subject = match input::load(path, &planning.reading)? {
-            Input::Graph(graph, _) => Self::Graph(graph),
+            Input::Graph(model) => Self::Model(model),
             Input::Problem(parsed) => {
                 let problem = parsed.with_fixed_offsets();
                 let problem = problem.map_err(|errors| session::csv_no(path, &errors))?;
@@ -99,7 +109,7 @@ impl Subject {
                 let session = session::from_file(path.display().to_string(), *file)?;
                 match session.graph {
                     Some(side) => {
-                        session::adopt(&mut planning, &side.part);
+                        session::adopt(&mut planning, &session.profile, &side.part);
                         Self::Graph(side.graph().clone())
                     }
                     None => Self::Problem(Box::new(session.checked.into_parts().0)),
@@ -109,10 +119,20 @@ impl Subject {
         Ok((subject, planning))
     }
 
+    /// The stock planners, on what their runtimes load or where their profile is asked for.
+    fn stock(&self, planning: &Planning, out: &Out) -> Result<Vec<stock::Row>, Failure> {
+        match self {
+            Self::Model(model) if model.tflite || planning.profile != "bayplan" => {
+                stock::rows(model, planning, out)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// With in-place as asked, and without.
     fn variants(&self, planning: &Planning) -> Vec<Planning> {
         let mut variants = vec![planning.clone()];
-        if planning.in_place == Switch::On && matches!(self, Self::Graph(_)) {
+        if planning.in_place == Switch::On && !matches!(self, Self::Problem(_)) {
             variants.push(Planning {
                 in_place: Switch::Off,
                 ..planning.clone()
@@ -121,20 +141,25 @@ impl Subject {
         variants
     }
 
-    fn plan(&self, planning: &Planning, strategy: Strategy, out: &Out) -> Result<Session, Failure> {
+    fn graph(&self) -> Option<&Arc<Graph>> {
         match self {
-            Self::Graph(graph) => {
-                let alone = Planning {
-                    strategy: Some(strategy.name().to_owned()),
-                    ..planning.clone()
-                };
-                session::plan_graph(String::new(), graph, &alone, out.colour)
-            }
-            Self::Problem(problem) => {
-                let problem = problem.as_ref().clone();
-                session::plan_problem(String::new(), problem, vec![strategy], out.colour)
-            }
+            Self::Model(model) => Some(&model.graph),
+            Self::Graph(graph) => Some(graph),
+            Self::Problem(_) => None,
         }
+    }
+
+    fn plan(&self, planning: &Planning, strategy: Strategy, out: &Out) -> Result<Session, Failure> {
+        if let Self::Problem(problem) = self {
+            let problem = problem.as_ref().clone();
+            return session::plan_problem(String::new(), problem, vec![strategy], out.colour);
+        }
+        let graph = self.graph().expect("what is no problem is a graph");
+        let alone = Planning {
+            strategy: Some(strategy.name().to_owned()),
+            ..planning.clone()
+        };
+        session::plan_graph(String::new(), graph, &Pinned::new(), &alone, out.colour)
     }
 }
 
@@ -195,5 +220,6 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
         ]);
     }
     let width = out.width;
-    out.text(&grid.lines(width))
+    out.text(&grid.lines(width))?;
+    stock::print(&table.stock, out)
 }

@@ -28,16 +28,20 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
         .cannot());
     }
     let text = match input::load(&args.input, &args.planning.reading)? {
-        Input::Graph(_, file) if ending != "csv" => {
+        Input::Graph(model) if ending != "csv" => {
             let syntax = if ending == "json" {
                 Syntax::Json
             } else {
                 Syntax::Ron
             };
-            own::text(&file, syntax)
+            own::text(&model.file, syntax)
         }
-        Input::Graph(graph, _) => {
-            let session = session::plan_graph(String::new(), &graph, &args.planning, out.colour)?;
+        Input::Graph(model) => {
+            let session = {
+                let (graph, planning) = (&model.graph, &args.planning);
+                let pinned = session::pinned(&model, planning)?;
+                session::plan_graph(String::new(), graph, &pinned, planning, out.colour)?
+            };
             buffers(session.checked.problem(), None)?
         }
         Input::Plan(file) if ending != "csv" => {

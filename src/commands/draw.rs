@@ -4,7 +4,7 @@ use super::write;
 use crate::args::DrawArgs;
 use crate::failure::{Diagnostic, Failure};
 use crate::report::Out;
-use crate::session::{self, GraphSide, Session};
+use crate::session::{GraphSide, Session};
 use crate::summary;
 use bayplan_graph::Home;
 use bayplan_planner::picture::{self, Details, Member};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<(), Failure> {
             .cannot());
         }
     };
-    let session = session::open(&args.input, &args.planning, out.colour)?;
+    let session = super::open(&args.input, &args.planning, out)?;
     let details = details(&session, args.budget);
     write(
         &args.output,

@@ -7,7 +7,7 @@ use crate::args::InspectArgs;
 use crate::failure::{Diagnostic, Failure};
 use crate::report::Out;
 use crate::report::grid::{Grid, left, right, shorten, visible};
-use crate::session::{self, Session};
+use crate::session::Session;
 use crate::summary;
 use crate::units::{both, bytes, count, exact, grouped, percent};
 use advice::Advice;
@@ -33,7 +33,7 @@ struct StepJson {
 }
 
 pub(crate) fn run(args: &InspectArgs, out: &mut Out) -> Result<(), Failure> {
-    let session = session::open(&args.input, &args.planning, out.colour)?;
+    let session = super::open(&args.input, &args.planning, out)?;
     if let Some(name) = &args.tensor {
         return tensor::tensor(&session, name, out);
     }

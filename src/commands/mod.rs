@@ -13,9 +13,21 @@ pub(crate) mod plan;
 pub(crate) mod shell;
 pub(crate) mod table;
 
+use crate::args::Planning;
 use crate::failure::{Diagnostic, Failure};
+use crate::report::{Out, diagnostics};
+use crate::session::{self, Session};
 use bayplan_planner::file::atomic::write_atomic;
 use std::path::Path;
+
+/// Loads and plans; what there is to be warned of goes to stderr.
+pub(crate) fn open(path: &Path, planning: &Planning, out: &Out) -> Result<Session, Failure> {
+    let session = session::open(path, planning, out.colour)?;
+    if !session.warnings.is_empty() {
+        diagnostics::print(out.colour, &session.warnings);
+    }
+    Ok(session)
+}
 
 /// Writes a file under a temporary name and renames it; never over one of the inputs.
 pub(crate) fn write(path: &Path, inputs: &[&Path], text: &str) -> Result<(), Failure> {

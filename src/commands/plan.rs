@@ -4,7 +4,7 @@ use super::write;
 use crate::args::PlanArgs;
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::report::Out;
-use crate::session::{self, Session};
+use crate::session::Session;
 use crate::summary;
 use crate::units::{both, bytes, exact, grouped};
 use bayplan_planner::file::plan_file::{self, Format};
@@ -14,7 +14,7 @@ use std::path::Path;
 pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
     // A wrong ending is told before any work is done.
     let format = args.output.as_deref().map(plan_format).transpose()?;
-    let session = session::open(&args.input, &args.planning, out.colour)?;
+    let session = super::open(&args.input, &args.planning, out)?;
     let verdict = args
         .budget
         .map(|budget| verdict(&session, budget))

@@ -6,7 +6,7 @@ use crate::args::{TableArgs, TableFormat};
 use crate::failure::Failure;
 use crate::report::Out;
 use crate::report::grid::{Grid, left, right, visible};
-use crate::session::{self, GraphSide, Session};
+use crate::session::{GraphSide, Session};
 use crate::summary;
 use crate::units::{bytes, count, grouped, percent};
 use bayplan_graph::Role;
@@ -44,7 +44,7 @@ struct RoleRow {
 }
 
 pub(crate) fn run(args: &TableArgs, out: &mut Out) -> Result<(), Failure> {
-    let session = session::open(&args.input, &args.planning, out.colour)?;
+    let session = super::open(&args.input, &args.planning, out)?;
     let format = if out.json {
         TableFormat::Json
     } else {

@@ -1,11 +1,12 @@
 //! Model files of others: `.tflite` and `.onnx`. They are mapped, not read into memory.
 
-use super::{Input, add_facts};
+use super::{Input, Model, add_facts};
 use crate::args::Reading;
 use crate::failure::{Diagnostic, Failure};
-use bayplan_graph::Graph;
 use bayplan_graph::bytes::Mapped;
+use bayplan_graph::format::tflite::TfliteModel;
 use bayplan_graph::format::{onnx, own, tflite};
+use bayplan_graph::stock::Pinned;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,26 +33,25 @@ pub(super) fn load(path: &Path, extension: &str, reading: &Reading) -> Result<In
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let graph = if extension == "tflite" {
+    let mut model = if extension == "tflite" {
         of_tflite(path, &bytes, &stem, reading)?
     } else {
         of_onnx(path, &bytes, &stem, reading)?
     };
-    let mut file = own::file(&graph);
-    let Some(ops) = &reading.ops else {
-        return Ok(Input::Graph(Arc::new(graph), Box::new(file)));
-    };
-    add_facts(&mut file, ops)?;
-    let graph = own::graph(file.clone(), &stem);
-    let graph = graph.map_err(|error| refused(path, "E0402", &error.to_string()).cannot())?;
-    Ok(Input::Graph(Arc::new(graph), Box::new(file)))
+    if let Some(ops) = &reading.ops {
+        add_facts(&mut model.file, ops)?;
+        let graph = own::graph(model.file.clone(), &stem);
+        let graph = graph.map_err(|error| refused(path, "E0402", &error.to_string()).cannot())?;
+        model.graph = Arc::new(graph);
+    }
+    Ok(Input::Graph(Box::new(model)))
 }
 
 fn refused(path: &Path, code: &'static str, why: &str) -> Diagnostic {
     Diagnostic::new(code, why).note(format!("in {}", path.display()))
 }
 
-fn of_tflite(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Graph, Failure> {
+fn of_tflite(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Model, Failure> {
     if !reading.dims.is_empty() || !reading.shapes.is_empty() {
         let title =
             "--dim and --input are for .onnx models; the shapes of a .tflite are taken as declared";
@@ -59,10 +59,33 @@ fn of_tflite(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result
     }
     let model = tflite::read(bytes, name, &tflite::ReadOptions::default());
     let model = model.map_err(|error| refused(path, "E0406", &error.to_string()).cannot())?;
-    Ok(model.graph)
+    let offline = offline(&model);
+    let file = own::file(&model.graph);
+    Ok(Model {
+        offline,
+        tflite: true,
+        ..Model::plain(model.graph, file)
+    })
 }
 
-fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Graph, Failure> {
+/// The offline plan in the file, by tensor of the graph.
+fn offline(model: &TfliteModel) -> Option<Result<Pinned, String>> {
+    let plan = match model.offline.as_ref()? {
+        Ok(plan) => plan,
+        Err(why) => return Some(Err(why.to_string())),
+    };
+    let mut pinned = Pinned::filled(None, model.graph.tensors().len());
+    for (ids, offsets) in model.tensors.iter().zip(&plan.offsets) {
+        for (id, &offset) in ids.iter().zip(offsets) {
+            if let Some(id) = *id {
+                pinned[id] = offset;
+            }
+        }
+    }
+    Some(Ok(pinned))
+}
+
+fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Model, Failure> {
     let options = onnx::ReadOptions {
         dims: reading.dims.iter().cloned().collect(),
         inputs: reading.shapes.iter().cloned().collect(),
@@ -83,5 +106,6 @@ fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<G
         );
         return Err(refused(path, "E0407", &title).cannot());
     }
-    Ok(model.graph)
+    let file = own::file(&model.graph);
+    Ok(Model::plain(model.graph, file))
 }

@@ -31,6 +31,10 @@ const OWN: &[(&str, &str)] = &[
         "A name or number given on the command line does not exist in this plan: a tensor, a step, a code, a verb.",
     ),
     (
+        "E0108",
+        "A stock planner cannot be followed here: --strategy stock needs --profile tflite or tflm and a model, and knows no given offsets.",
+    ),
+    (
         "E0401",
         "The text is no graph: broken JSON or RON, a misspelt key, a value of the wrong kind. The place is shown. docs/graph-format.md lists all keys.",
     ),
@@ -77,6 +81,14 @@ const OWN: &[(&str, &str)] = &[
     (
         "E0602",
         "The plan file's graph does not fit the plan: it was changed after the plan was made, or the plan was made for another graph. Plan again.",
+    ),
+    (
+        "E0603",
+        "The stock TFLite runtime would compute wrong numbers on this model. Its planner counts the readers of a tensor and of its root, not those of other views: where two views follow each other, an operator that works in place may overwrite what the first view still means. The message names who overwrites what, and the chain of shared bytes.",
+    ),
+    (
+        "E0604",
+        "The offline plan in a .tflite file (metadata OfflineMemoryAllocation) puts tensors that live at the same time into the same bytes. The stock Micro runtime does not check this, and would compute wrong numbers.",
     ),
     (
         "E0701",

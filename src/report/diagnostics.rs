@@ -37,8 +37,13 @@ fn render(diagnostic: &Diagnostic, plain: bool) -> String {
     } else {
         Renderer::styled()
     };
+    let level = if diagnostic.warning {
+        Level::WARNING
+    } else {
+        Level::ERROR
+    };
     let excerpt = diagnostic.spot.as_ref().map(Excerpt::new);
-    let mut group = Group::with_title(Level::ERROR.primary_title(&title).id(diagnostic.code));
+    let mut group = Group::with_title(level.primary_title(&title).id(diagnostic.code));
     if let (Some(spot), Some(excerpt)) = (&diagnostic.spot, &excerpt) {
         let annotation = AnnotationKind::Primary
             .span(excerpt.span.clone())

@@ -3,6 +3,7 @@
 use crate::failure::{CANNOT, Diagnostic, Failure, NO};
 use crate::input;
 use bayplan_graph::{Graph, GraphPlanError};
+use bayplan_planner::check::Refused;
 use bayplan_planner::file::csv::CsvErrors;
 use bayplan_planner::{PlannerFault, ProblemError, ProblemErrors};
 use std::path::Path;
@@ -80,7 +81,7 @@ pub(super) fn planner_failure(fault: &PlannerFault) -> Failure {
     }
 }
 
-pub(super) fn graph_failure(graph: &Graph, error: &GraphPlanError) -> Failure {
+pub(crate) fn graph_failure(graph: &Graph, error: &GraphPlanError) -> Failure {
     match error {
         GraphPlanError::Problem(errors) => no_problem(errors, Some(graph)),
         GraphPlanError::Planner(fault) => planner_failure(fault),
@@ -91,6 +92,52 @@ pub(super) fn graph_failure(graph: &Graph, error: &GraphPlanError) -> Failure {
                 &saved,
             )
         }
+        GraphPlanError::NoStock(_) => Diagnostic::new("E0108", error.to_string())
+            .help("--profile tflite or --profile tflm")
+            .cannot(),
+        GraphPlanError::StockCannot(_) => Diagnostic::new("E0108", error.to_string()).cannot(),
+        GraphPlanError::StockOverlaps { refused, .. } => Failure::Told {
+            exit: NO,
+            diagnostics: overlaps(refused),
+        },
+        GraphPlanError::StockWrong { .. } => hazard(error).map_or(Failure::No, Diagnostic::no),
         _ => Diagnostic::new("E0105", error.to_string()).cannot(),
     }
+}
+
+/// Offsets from a file that cannot all hold.
+fn overlaps(refused: &Refused) -> Vec<Diagnostic> {
+    let told = refused.violations.iter().take(100);
+    told.map(|violation| {
+        Diagnostic::new("E0604", violation.to_string())
+            .note("the offsets are those of the offline plan in the file")
+    })
+    .collect()
+}
+
+/// What the stock runtime would get wrong; nothing for any other error.
+pub(crate) fn hazard(error: &GraphPlanError) -> Option<Diagnostic> {
+    let GraphPlanError::StockWrong {
+        planner,
+        clobbers,
+        chains,
+    } = error
+    else {
+        return None;
+    };
+    let title = format!(
+        "on the stock runtime this model computes wrong numbers: {}",
+        clobbers[0]
+    );
+    let mut diagnostic = Diagnostic::new("E0603", title);
+    let more = clobbers.len() - 1;
+    if more > 0 {
+        diagnostic.notes.push(format!("and {more} more"));
+    }
+    for chain in chains.iter().take(10) {
+        let planner = planner.name();
+        let note = format!("{planner} gives all of these the same bytes, in this order: {chain}");
+        diagnostic.notes.push(note);
+    }
+    Some(diagnostic.help("a delegate such as XNNPACK, or an interpreter that preserves all tensors, is not affected; another order of the operators, or one view instead of two, avoids it"))
 }

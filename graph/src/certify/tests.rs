@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ir::{Role, TensorId};
+use crate::profile::Grid;
 use crate::{GraphBuilder, Lifetimes, Policy, Storage, placement};
 use bayplan_planner::ids::Id;
 use bayplan_planner::{Options, plan as pack};
@@ -22,7 +23,7 @@ fn replay(
     let lifetimes = Lifetimes::new(&graph, &schedule, true);
     let storage = change(Storage::new(&graph, &schedule, &lifetimes, REUSE, 1));
     let (problem, placement) =
-        placement::problem(&graph, &schedule, &lifetimes, &storage, 1).unwrap();
+        placement::problem(&graph, &schedule, &lifetimes, &storage, Grid::starts(1)).unwrap();
     let planned = pack(problem, &Options::default()).unwrap();
     let locations = placement::locate(&placement, planned.checked.plan()).unwrap();
     certify(graph, schedule, planned.checked, locations, true)
@@ -98,7 +99,7 @@ fn states_keep_their_versions_and_survive() {
     let lifetimes = Lifetimes::new(&graph, &schedule, true);
     let storage = Storage::new(&graph, &schedule, &lifetimes, REUSE, 1);
     let (problem, placement) =
-        placement::problem(&graph, &schedule, &lifetimes, &storage, 1).unwrap();
+        placement::problem(&graph, &schedule, &lifetimes, &storage, Grid::starts(1)).unwrap();
     let planned = pack(problem, &Options::default()).unwrap();
     let locations = placement::locate(&placement, planned.checked.plan()).unwrap();
     let refused = certify(graph, schedule, planned.checked, locations, true).unwrap_err();

@@ -17,7 +17,12 @@ use std::collections::BTreeMap;
 const MAX_WORK: usize = 4_000_000;
 
 /// The extent of a class.
-pub(super) fn extent(graph: &Graph, lifetimes: &Lifetimes, class: &Class) -> Vec<Rect> {
+pub(super) fn extent(
+    graph: &Graph,
+    lifetimes: &Lifetimes,
+    class: &Class,
+    granule: u64,
+) -> Vec<Rect> {
     let members = class.members.iter().filter_map(|member| {
         let steps = lifetimes.get(member.tensor)?;
         let end = member
@@ -25,8 +30,18 @@ pub(super) fn extent(graph: &Graph, lifetimes: &Lifetimes, class: &Class) -> Vec
             .saturating_add(graph.tensors()[member.tensor].bytes);
         Some(Rect::new(steps, member.offset..end))
     });
-    let members: Vec<Rect> = members.filter(|rect| rect.lo < rect.hi).collect();
+    let widened = members.filter(|rect| rect.lo < rect.hi).map(|rect| Rect {
+        lo: rect.lo - rect.lo % granule,
+        hi: rounded(rect.hi, granule),
+        ..rect
+    });
+    let members: Vec<Rect> = widened.collect();
     union(members)
+}
+
+/// The next multiple of `granule`; what 64 bits cannot hold stays, and is refused with the problem.
+pub(crate) fn rounded(bytes: u64, granule: u64) -> u64 {
+    bytes.checked_next_multiple_of(granule).unwrap_or(bytes)
 }
 
 /// Disjoint rectangles that cover exactly what the given ones cover.

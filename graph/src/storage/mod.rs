@@ -12,8 +12,11 @@
 mod extent;
 mod inplace;
 mod reason;
+mod stock;
 
+pub(crate) use extent::rounded;
 pub use reason::Reason;
+pub use stock::Alias;
 
 use crate::ir::{Graph, Node, NodeId, Role, TensorId, View};
 use crate::lifetimes::{Lifetimes, survives};
@@ -147,6 +150,16 @@ impl Storage {
         builder.storage
     }
 
+    /// The sharing that a stock planner decided: results in their roots' bytes, from the first byte on.
+    /// Nothing is asked of our own rules; the certificate judges it.
+    pub(crate) fn stock(
+        graph: &Graph,
+        schedule: &Schedule,
+        aliases: &Table<TensorId, Option<Alias>>,
+    ) -> Self {
+        stock::storage(graph, schedule, aliases)
+    }
+
     /// All classes, in order of first use.
     pub fn classes(&self) -> &Table<ClassId, Class> {
         &self.classes
@@ -172,14 +185,16 @@ impl Storage {
         member.map(|m| m.share)
     }
 
-    /// The rectangles that a class covers: at each step the union of its live members.
+    /// The rectangles that a class covers: at each step the union of its live members, each widened to
+    /// multiples of `granule`.
     pub fn extent(
         &self,
         graph: &Graph,
         lifetimes: &Lifetimes,
         class: ClassId,
+        granule: u64,
     ) -> Vec<bayplan_planner::Rect> {
-        extent::extent(graph, lifetimes, &self.classes[class])
+        extent::extent(graph, lifetimes, &self.classes[class], granule)
     }
 
     /// Whether any in-place offer was taken.

@@ -38,6 +38,8 @@ pub enum Reason {
     Misaligned,
     /// Allowed, but the plan without any in-place is lower.
     RaisesPeak,
+    /// The stock planner's rule does not take it.
+    StockRule,
 }
 
 impl Reason {
@@ -68,6 +70,7 @@ impl Reason {
                 format!("{} writes the variable while the view is needed", node(n))
             }
             Self::Misaligned => "its place there is not aligned".into(),
+            Self::StockRule => "the stock planner's rule does not take it".into(),
             Self::RaisesPeak => "allowed, but the plan without in-place is lower".into(),
         }
     }
@@ -91,6 +94,7 @@ impl Reason {
             Self::StateWritten(_) => "StateWritten",
             Self::Misaligned => "Misaligned",
             Self::RaisesPeak => "RaisesPeak",
+            Self::StockRule => "StockRule",
         }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! `plans`: every graph gets a certified plan, and running it for real changes no byte. `refusals`:
 //! damaged schedules, storages and places are refused. `files`: graphs and plans through text.
-//! `subgraphs`: a call is its inlined body. `generate` makes the graphs, `machine` runs them.
+//! `stock`: stock planners. `subgraphs`: a call is its inlined body. `generate` makes the graphs, `machine` runs them.
 
 mod files;
 mod generate;
 mod machine;
 mod plans;
 mod refusals;
+mod stock;
 mod subgraphs;
 #[path = "../../../planner/tests/properties/tape.rs"]
 mod tape;

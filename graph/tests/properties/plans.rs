@@ -90,7 +90,7 @@ fn sound(graph: &Arc<Graph>, policy: Policy, planned: &GraphPlan) {
         assert_eq!(optimal, bound.bytes == made.heights[arena]);
     }
     if !has_fixed(graph) {
-        let rounded = |bytes: u64| bytes.next_multiple_of(planned.alignment);
+        let rounded = |bytes: u64| bytes.next_multiple_of(planned.grid.alignment);
         let naive: u64 = problem.buffers().values().map(|b| rounded(b.size())).sum();
         assert!(certified.arena_bytes() + certified.persistent_bytes() <= naive);
     }

@@ -91,7 +91,7 @@ fn refused_when_taken(graph: &Arc<Graph>, plan: &GraphPlan, decision: &Decision)
     if storage.home(decision.input) != storage.home(decision.output) {
         return None;
     }
-    let problem = placement::problem(graph, schedule, &plan.lifetimes, &storage, plan.alignment);
+    let problem = placement::problem(graph, schedule, &plan.lifetimes, &storage, plan.grid);
     let Ok((problem, placed)) = problem else {
         return Some(true);
     };

@@ -109,21 +109,24 @@ impl Strategy {
 
     fn run_within(self, problem: &Problem, limit: usize) -> Option<Plan> {
         let places = self.places(problem, limit)?;
-        let mut heights = Table::filled(0_u64, problem.arenas().len());
-        for (id, buffer) in problem
-            .buffers()
-            .iter()
-            .filter(|(_, b)| !b.extent.is_empty())
-        {
+        Some(with_heights(problem, places, self.name()))
+    }
+}
+
+/// A plan with true heights and no claim.
+fn with_heights(problem: &Problem, places: Table<BufferId, Place>, strategy: &str) -> Plan {
+    let mut heights = Table::filled(0_u64, problem.arenas().len());
+    for (id, buffer) in problem.buffers().iter() {
+        if !buffer.extent.is_empty() {
             let height: &mut u64 = &mut heights[places[id].arena];
-            *height = (*height).max(places[id].offset + buffer.size());
+            *height = (*height).max(places[id].offset.saturating_add(buffer.size()));
         }
-        Some(Plan {
-            strategy: self.name().into(),
-            claims: Table::filled(Claim::Stopped, heights.len()),
-            heights,
-            places,
-        })
+    }
+    Plan {
+        strategy: strategy.into(),
+        claims: Table::filled(Claim::Stopped, heights.len()),
+        heights,
+        places,
     }
 }
 
@@ -242,6 +245,23 @@ pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerF
         checked,
         bounds,
         tried,
+    })
+}
+
+/// Makes a plan of places that someone else chose (a stock runtime's planner, say): true heights,
+/// claims by the bounds, checked like any other.
+pub fn adopt(
+    problem: Problem,
+    places: Table<BufferId, Place>,
+    strategy: &str,
+) -> Result<Planned, PlannerFault> {
+    let bounds = Bounds::new(&problem);
+    let plan = claimed(with_heights(&problem, places, strategy), &bounds);
+    let checked = check::check(problem, plan).map_err(|refused| explain(*refused, &bounds))?;
+    Ok(Planned {
+        checked,
+        bounds,
+        tried: Vec::new(),
     })
 }
 

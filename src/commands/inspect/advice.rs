@@ -6,6 +6,7 @@ use crate::report::Out;
 use crate::session::{self, GraphSide, Session};
 use crate::summary;
 use crate::units::bytes;
+use bayplan_graph::stock::Pinned;
 use bayplan_planner::Step;
 use serde::Serialize;
 
@@ -46,8 +47,14 @@ pub(super) fn advice(
     let Some(side) = &session.graph else {
         return Ok(advice);
     };
-    for (variant, flag) in variants(side, &args.planning) {
-        let other = session::plan_graph(String::new(), side.graph(), &variant, out.colour)?;
+    for (variant, flag) in variants(session, side, &args.planning) {
+        let other = session::plan_graph(
+            String::new(),
+            side.graph(),
+            &Pinned::new(),
+            &variant,
+            out.colour,
+        )?;
         if other.height() < session.height() {
             advice.push(Advice {
                 what: flag.into(),
@@ -60,11 +67,19 @@ pub(super) fn advice(
 }
 
 /// Flags that are off and might help.
-fn variants(side: &GraphSide, planning: &Planning) -> Vec<(Planning, &'static str)> {
+fn variants(
+    session: &Session,
+    side: &GraphSide,
+    planning: &Planning,
+) -> Vec<(Planning, &'static str)> {
     let policy = side.part.policy;
     let mut base = planning.clone();
-    session::adopt(&mut base, &side.part);
+    session::adopt(&mut base, &session.profile, &side.part);
     let mut variants = Vec::new();
+    if side.part.stock.is_some() {
+        base.strategy = None;
+        variants.push((base.clone(), "our own planner, without --strategy stock"));
+    }
     if !policy.reuse_inputs {
         let reuse = Planning {
             reuse_inputs: true,
