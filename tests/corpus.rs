@@ -316,10 +316,11 @@ fn the_plan_inside_a_real_file_is_read() {
 }
 
 #[test]
-fn every_pinned_model_has_figures_once() {
-    let files: Vec<String> = models().into_iter().map(|model| model.file).collect();
-    let known: BTreeSet<&str> = files.iter().map(String::as_str).collect();
-    assert_eq!(known.len(), files.len());
+fn every_pinned_model_has_figures() {
+    let models = models();
+    let keys: BTreeSet<_> = models.iter().map(|m| (&m.file, m.flags)).collect();
+    assert_eq!(keys.len(), models.len(), "a row is there twice");
+    let known: BTreeSet<&str> = models.iter().map(|m| m.file.as_str()).collect();
     let pins = rows(PINS);
     let pinned: BTreeSet<&str> = pins.iter().map(|row| row["file"]).collect();
     assert_eq!(pinned.len(), pins.len());
