@@ -1,14 +1,11 @@
-//! Reading `.onnx` from outside: real models against known figures, and files built, cut and damaged
-//! here.
+//! Reading `.onnx` from outside: files built, cut and damaged here (real models: `tests/corpus.rs`).
 //!
-//! `corpus`: figures of public models, computed by other code. `cases`: mistakes that readers have made before.
-//! `control`: branches, captures, order of nodes. `damage`: cut and mutated files. `make` builds
-//! models from the reader's own messages.
+//! `cases`: mistakes that readers have made before. `control`: branches, captures, order of nodes.
+//! `damage`: cut and mutated files. `make` builds models from the reader's own messages.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 
 mod cases;
 mod control;
-mod corpus;
 mod damage;
 mod make;

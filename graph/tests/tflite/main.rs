@@ -1,9 +1,8 @@
-//! The reader of `.tflite` files: hand-made files, damaged files, real files.
+//! The reader of `.tflite` files: hand-made files, damaged files (real ones: `tests/corpus.rs`).
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 
 mod calls;
-mod corpus;
 mod damage;
 mod files;
 mod writer;
