@@ -4,15 +4,19 @@ mod model;
 
 use crate::args::Reading;
 use crate::failure::{CANNOT, DEFECT, Diagnostic, Failure, Spot};
+use crate::report::grid::visible;
 use bayplan_graph::format::file::GraphFile;
 use bayplan_graph::format::own::{self, GraphFileError, Syntax};
+use bayplan_graph::format::tflite::Kernels;
 use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Graph, facts};
 use bayplan_planner::file::csv::{self, CsvErrors, Parsed};
 use bayplan_planner::file::plan_file::{self, Format, PlanFile};
+use model::TfliteFile;
 use std::io::Read;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Text files beyond this are refused.
@@ -37,6 +41,10 @@ pub(crate) struct Model {
     pub(crate) offline: Option<Result<Pinned, String>>,
     /// It is a `.tflite`: stock runtimes load it.
     pub(crate) tflite: bool,
+    /// What may need scratch that is not known, in words.
+    pub(crate) unknown: Vec<String>,
+    /// The `.tflite`, and for whose kernels it was read.
+    origin: Option<(Rc<TfliteFile>, Kernels)>,
 }
 
 impl Model {
@@ -47,7 +55,28 @@ impl Model {
             file,
             offline: None,
             tflite: false,
+            unknown: Vec::new(),
+            origin: None,
         }
+    }
+
+    /// That kernels may need more than is planned.
+    pub(crate) fn unknown_scratch(&self) -> Option<Diagnostic> {
+        if self.unknown.is_empty() {
+            return None;
+        }
+        let what = self
+            .unknown
+            .iter()
+            .map(|what| visible(what))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let title = format!(
+            "the scratch of {what} is not known: the runtime may need more than is planned"
+        );
+        Some(Diagnostic::new("E0408", title)
+            .help("--ops FILE.ron can state `scratch_bytes` for custom operators (docs/graph-format.md)")
+            .warning())
     }
 
     /// What the stock Micro runtime would read as offsets.
@@ -248,11 +277,13 @@ fn graph(
     Ok(Input::Graph(Box::new(Model::plain(graph, file))))
 }
 
-fn add_facts(file: &mut GraphFile, ops: &Path) -> Result<(), Failure> {
+/// Adds facts; returns the kinds that they are about.
+fn add_facts(file: &mut GraphFile, ops: &Path) -> Result<Vec<String>, Failure> {
     let source = read(ops)?;
     let told = |error| facts_failure(&source, &error);
     let facts = facts::read(&source.text).map_err(told)?;
-    facts::apply(file, &facts).map_err(told)
+    facts::apply(file, &facts).map_err(told)?;
+    Ok(facts.into_iter().map(|fact| fact.op).collect())
 }
 
 fn graph_failure(source: &Source, error: &GraphFileError) -> Failure {

@@ -177,6 +177,8 @@ fn plan_model(
     planning: &Planning,
     colour: Colour,
 ) -> Result<Session, Failure> {
+    let other = model.under(&profile(planning))?;
+    let model = other.as_ref().unwrap_or(model);
     let pinned = pinned(model, planning)?;
     let mut session = plan_graph(input, &model.graph, &pinned, planning, colour)?;
     session.offline = model.offline.as_ref().map(|offline| match offline {
@@ -192,6 +194,7 @@ fn plan_model(
     if model.tflite && planning.profile != "tflm" {
         session.warnings.extend(stock_hazard(&model.graph));
     }
+    session.warnings.extend(model.unknown_scratch());
     Ok(session)
 }
 
@@ -217,6 +220,11 @@ fn stock_hazard(graph: &Arc<Graph>) -> Option<Diagnostic> {
     };
     let error = stock::plan(graph.clone(), &options, &Pinned::new()).err()?;
     hazard(&error).map(Diagnostic::warning)
+}
+
+/// The target whose rules hold.
+pub(crate) fn profile(planning: &Planning) -> Profile {
+    Profile::from_name(&planning.profile).unwrap_or_else(Profile::bayplan)
 }
 
 /// The offsets that only the stock Micro planner obeys.
@@ -346,9 +354,8 @@ pub(crate) fn plan_graph(
     } else {
         strategy_names(&strategies)
     };
-    let profile = Profile::from_name(&planning.profile).unwrap_or_else(Profile::bayplan);
     let options = PlanOptions {
-        profile,
+        profile: profile(planning),
         alignment: planning.align,
         policy: policy(planning),
         packing: Options {

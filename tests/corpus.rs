@@ -229,6 +229,7 @@ fn read_tflite(path: &Path, control_flow: tflite::ControlFlow) -> tflite::Tflite
     let options = tflite::ReadOptions {
         control_flow,
         alignment: 1,
+        ..tflite::ReadOptions::default()
     };
     tflite::read(&bytes, "model", &options).unwrap()
 }

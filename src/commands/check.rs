@@ -7,6 +7,7 @@ use crate::report::Out;
 use crate::session::{self, Session};
 use crate::summary;
 use crate::units::{both, count, exact};
+use bayplan_graph::Profile;
 use bayplan_planner::file::csv::Parsed;
 use bayplan_planner::ids::Id;
 use bayplan_planner::{ArenaId, BufferId, Claim, Place, Plan, Problem, Table, Violation, check};
@@ -87,7 +88,12 @@ fn against(
             .no()
     };
     match (input::load(path, &args.reading)?, &file.graph) {
-        (Input::Graph(model), Some(part)) => part.must_be_for(&model.graph).map_err(|error| no(error.to_string())),
+        (Input::Graph(model), Some(part)) => {
+            let profile = Profile::from_name(&file.profile).unwrap_or_else(Profile::bayplan);
+            let other = model.under(&profile)?;
+            let graph = &other.as_ref().unwrap_or(&model).graph;
+            part.must_be_for(graph).map_err(|error| no(error.to_string()))
+        }
         (Input::Problem(parsed), None) => {
             let problem = parsed.with_fixed_offsets().map_err(|errors| session::csv_no(path, &errors))?;
             if problem == file.problem {

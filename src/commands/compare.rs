@@ -99,7 +99,10 @@ impl Subject {
     fn load(path: &Path, planning: &Planning) -> Result<(Self, Planning), Failure> {
         let mut planning = planning.clone();
         let subject = match input::load(path, &planning.reading)? {
-            Input::Graph(model) => Self::Model(model),
+            Input::Graph(model) => {
+                let other = model.under(&session::profile(&planning))?;
+                Self::Model(other.map_or(model, Box::new))
+            }
             Input::Problem(parsed) => {
                 let problem = parsed.with_fixed_offsets();
                 let problem = problem.map_err(|errors| session::csv_no(path, &errors))?;

@@ -27,7 +27,14 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
         )
         .cannot());
     }
-    let text = match input::load(&args.input, &args.planning.reading)? {
+    let input = match input::load(&args.input, &args.planning.reading)? {
+        Input::Graph(model) => {
+            let other = model.under(&session::profile(&args.planning))?;
+            Input::Graph(other.map_or(model, Box::new))
+        }
+        other => other,
+    };
+    let text = match input {
         Input::Graph(model) if ending != "csv" => {
             let syntax = if ending == "json" {
                 Syntax::Json

@@ -4,11 +4,22 @@ use super::{Input, Model, add_facts};
 use crate::args::Reading;
 use crate::failure::{Diagnostic, Failure};
 use bayplan_graph::bytes::Mapped;
-use bayplan_graph::format::tflite::TfliteModel;
+use bayplan_graph::format::tflite::{Kernels, TfliteModel};
 use bayplan_graph::format::{onnx, own, tflite};
 use bayplan_graph::stock::Pinned;
-use std::path::Path;
+use bayplan_graph::{Profile, StockPlanner};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
+
+/// A `.tflite` that can be read again, for other kernels.
+pub(crate) struct TfliteFile {
+    path: PathBuf,
+    bytes: Mapped,
+    name: String,
+    reading: Reading,
+}
 
 /// What comes through a pipe is read into memory, up to this.
 const MAX_PIPED: u64 = 1 << 31;
@@ -33,39 +44,121 @@ pub(super) fn load(path: &Path, extension: &str, reading: &Reading) -> Result<In
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let mut model = if extension == "tflite" {
-        of_tflite(path, &bytes, &stem, reading)?
+    let model = if extension == "tflite" {
+        let file = TfliteFile {
+            path: path.to_owned(),
+            bytes,
+            name: stem,
+            reading: reading.clone(),
+        };
+        TfliteFile::read(Rc::new(file), Kernels::Unknown)?
     } else {
-        of_onnx(path, &bytes, &stem, reading)?
+        let model = of_onnx(path, &bytes, &stem, reading)?;
+        with_facts(model, path, &stem, reading)?
     };
+    Ok(Input::Graph(Box::new(model)))
+}
+
+/// Adds what `--ops` says.
+fn with_facts(
+    mut model: Model,
+    path: &Path,
+    name: &str,
+    reading: &Reading,
+) -> Result<Model, Failure> {
     if let Some(ops) = &reading.ops {
-        add_facts(&mut model.file, ops)?;
-        let graph = own::graph(model.file.clone(), &stem);
+        let told = add_facts(&mut model.file, ops)?;
+        model
+            .unknown
+            .retain(|op| !told.iter().any(|known| known.eq_ignore_ascii_case(op)));
+        let graph = own::graph(model.file.clone(), name);
         let graph = graph.map_err(|error| refused(path, "E0402", &error.to_string()).cannot())?;
         model.graph = Arc::new(graph);
     }
-    Ok(Input::Graph(Box::new(model)))
+    Ok(model)
+}
+
+/// Whose kernels run a model under `profile`.
+fn kernels(profile: &Profile) -> Kernels {
+    match profile.stock {
+        Some(StockPlanner::MicroGreedy) => Kernels::Micro,
+        Some(StockPlanner::ArenaPlanner) | None => Kernels::Unknown,
+    }
+}
+
+impl TfliteFile {
+    fn read(file: Rc<Self>, kernels: Kernels) -> Result<Model, Failure> {
+        let Self {
+            path,
+            bytes,
+            name,
+            reading,
+        } = &*file;
+        let model = of_tflite(path, bytes, name, reading, kernels)?;
+        let model = with_facts(model, path, name, reading)?;
+        Ok(Model {
+            origin: Some((file, kernels)),
+            ..model
+        })
+    }
+}
+
+impl Model {
+    /// The model as the runtime of `profile` has it: with the scratch of its kernels, and with the
+    /// operators that it does not compute at load. Nothing where it is this very one.
+    pub(crate) fn under(&self, profile: &Profile) -> Result<Option<Self>, Failure> {
+        let wanted = kernels(profile);
+        match &self.origin {
+            Some((file, kernels)) if *kernels != wanted => {
+                TfliteFile::read(file.clone(), wanted).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
 }
 
 fn refused(path: &Path, code: &'static str, why: &str) -> Diagnostic {
     Diagnostic::new(code, why).note(format!("in {}", path.display()))
 }
 
-fn of_tflite(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Model, Failure> {
+fn of_tflite(
+    path: &Path,
+    bytes: &[u8],
+    name: &str,
+    reading: &Reading,
+    kernels: Kernels,
+) -> Result<Model, Failure> {
     if !reading.dims.is_empty() || !reading.shapes.is_empty() {
         let title =
             "--dim and --input are for .onnx models; the shapes of a .tflite are taken as declared";
         return Err(Diagnostic::new("E0107", title).cannot());
     }
-    let model = tflite::read(bytes, name, &tflite::ReadOptions::default());
+    let options = tflite::ReadOptions {
+        kernels,
+        ..tflite::ReadOptions::default()
+    };
+    let model = tflite::read(bytes, name, &options);
     let model = model.map_err(|error| refused(path, "E0406", &error.to_string()).cannot())?;
     let offline = offline(&model);
     let file = own::file(&model.graph);
+    let unknown = unknown(&model, kernels);
     Ok(Model {
         offline,
         tflite: true,
+        unknown,
         ..Model::plain(model.graph, file)
     })
+}
+
+/// What may need scratch that is not known, by kind.
+fn unknown(model: &TfliteModel, kernels: Kernels) -> Vec<String> {
+    let kind = |&node| model.graph.nodes()[node].op.clone();
+    let kinds: BTreeSet<String> = model.scratch_unknown.iter().map(kind).collect();
+    let mut metadata = model.metadata.iter();
+    let packed = metadata.any(|entry| entry.name == tflite::micro::COMPRESSION);
+    let compressed = packed && kernels == Kernels::Micro;
+    let weights = compressed.then(|| "compressed weights".to_owned());
+    kinds.into_iter().chain(weights).collect()
 }
 
 /// The offline plan in the file, by tensor of the graph.

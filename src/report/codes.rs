@@ -63,6 +63,10 @@ const OWN: &[(&str, &str)] = &[
         "The .onnx file cannot be read or planned: a shape that depends on a dimension that is not given (--dim NAME=N, --input NAME=SHAPE), data outside the model's folder, an operator whose result only the run knows. The message names the tensor, the operator and the flag that helps.",
     ),
     (
+        "E0408",
+        "The stock runtime of the profile asks its kernels how much scratch they need. For custom operators, and for files with compressed weights, the answer is not known here: the plan is right for the tensors, but the runtime may need a larger arena. Say it with --ops FILE.ron.",
+    ),
+    (
         "E0501",
         "The buffers are no problem that can be planned: sums beyond 64 bits, given offsets that clash or are misaligned, an empty lifetime.",
     ),

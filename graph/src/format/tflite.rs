@@ -10,21 +10,24 @@
 //! - **Roles.** Graph inputs and outputs; variables (`is_variable`) are states; what has data in the
 //!   file, and what folds to a constant, is a weight; all else an activation.
 //! - **Folded** at load: DEQUANTIZE, DENSIFY, RESHAPE, TRANSPOSE, CAST, PACK and SHAPE of constants.
-//!   They are no nodes; [`TfliteModel::folded`] lists them.
+//!   They are no nodes; [`TfliteModel::folded`] lists them. [`Kernels::Micro`] folds nothing.
 //! - **Resource variables** become one state each, beside the tensors of the file: a `READ_VARIABLE`
 //!   reads it (as one operand more), an `ASSIGN_VARIABLE` writes it. Handles have no bytes.
 //! - **Calls.** `CALL` and `CALL_ONCE` are inlined with a scope. `IF`, `WHILE` and their kind are
 //!   refused, or with [`ControlFlow::OpaqueBodies`] one node each whose bodies are not planned.
 //! - **Workspaces.** A tensor that nothing makes, without data, read by one custom operator, is that
 //!   operator's scratch (Ethos-U files have such).
+//! - **Scratch of kernels** is added for [`Kernels::Micro`] ([`micro`]), and not known otherwise.
 //! - **In-place offers and views** are facts of kernels ([`ops`]); shapes are as declared.
 
 mod build;
 mod element;
 mod error;
 mod flat;
+mod flexmap;
 mod fold;
 pub mod fuzz;
+pub mod micro;
 mod model;
 mod nodes;
 mod offline;
@@ -35,7 +38,7 @@ mod schema;
 mod tensors;
 
 pub use error::TfliteError;
-pub use model::{ControlFlow, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
+pub use model::{ControlFlow, Kernels, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
 pub use offline::{OFFLINE_PLAN, OfflinePlan, OfflinePlanError};
 
 /// Reads a model. `name` is what its graph is called.

@@ -66,6 +66,8 @@ fn row(
     allowed: Policy,
     out: &Out,
 ) -> Result<Row, Failure> {
+    let other = model.under(profile)?;
+    let model = other.as_ref().unwrap_or(model);
     let planner = profile.stock.expect("both profiles have one");
     let micro = planner == StockPlanner::MicroGreedy;
     let options = |reuse_inputs: bool| PlanOptions {

@@ -6,7 +6,8 @@
 use super::element::Element;
 use super::error::TfliteError;
 use super::fold::{self, Constants};
-use super::model::{ControlFlow, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
+use super::micro::{self, Site};
+use super::model::{ControlFlow, Kernels, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
 use super::offline::{self, OFFLINE_PLAN};
 use super::resources::Resources;
 use super::schema::{Model, Operator, Subgraph};
@@ -53,6 +54,7 @@ impl Frame<'_> {
 pub(super) struct Builder<'m> {
     pub(super) model: &'m Model,
     pub(super) control_flow: ControlFlow,
+    kernels: Kernels,
     pub(super) graph: GraphBuilder,
     pub(super) names: Names,
     pub(super) resources: Resources,
@@ -79,6 +81,7 @@ pub(super) fn build(
     let mut builder = Builder {
         model,
         control_flow: options.control_flow,
+        kernels: options.kernels,
         graph,
         names: Names::default(),
         resources: Resources::default(),
@@ -97,8 +100,9 @@ pub(super) fn build(
 }
 
 impl<'m> Builder<'m> {
-    fn finish(self, bytes: &[u8]) -> Result<TfliteModel, TfliteError> {
+    fn finish(mut self, bytes: &[u8]) -> Result<TfliteModel, TfliteError> {
         let model = self.model;
+        let scratch_unknown = self.add_scratch(bytes);
         let mut data = Table::filled(None, self.graph.draft.tensors.len());
         for (id, range) in self.data {
             data[id] = Some(range);
@@ -124,9 +128,33 @@ impl<'m> Builder<'m> {
             folded: self.folded,
             opaque: self.opaque,
             workspaces: self.workspaces,
+            scratch_unknown,
             metadata,
             offline,
         })
+    }
+
+    /// Adds the scratch of the kernels; returns the nodes for which it is not known.
+    fn add_scratch(&mut self, bytes: &[u8]) -> Vec<NodeId> {
+        let mut unknown = Vec::new();
+        if self.kernels == Kernels::Unknown {
+            return unknown;
+        }
+        for (id, place) in self.operators.iter() {
+            let operator = &self.model.subgraphs[place.subgraph].operators[place.operator];
+            let draft = &self.graph.draft;
+            let blocks = micro::blocks(Site {
+                draft,
+                node: &draft.nodes[id],
+                ends: operator.inputs.len() + operator.outputs.len(),
+                custom: bytes.get(operator.custom.clone()).unwrap_or_default(),
+            });
+            match blocks {
+                Some(blocks) => self.graph.draft.nodes[id].scratch.extend(blocks),
+                None => unknown.push(id),
+            }
+        }
+        unknown
     }
 
     /// Declares the tensors of a subgraph, but for those that are `bound` to the caller's.
@@ -141,7 +169,8 @@ impl<'m> Builder<'m> {
         let subgraph = &model.subgraphs[index];
         let role = |id: &TensorId| self.graph.draft.tensors[*id].role;
         let constant = |tensor| bound.get(&tensor).map(|id| role(id) == Role::Weight);
-        let constants = fold::constants(model, subgraph, constant);
+        let folds = self.kernels != Kernels::Micro;
+        let constants = fold::constants(model, subgraph, folds, constant);
         let uses = Uses::new(subgraph, &constants);
         let mut frame = Frame {
             index,

@@ -20,10 +20,12 @@ pub(super) fn has_data(model: &Model, tensor: &Tensor) -> bool {
     !model.buffers[tensor.buffer].is_empty() && !tensor.variable
 }
 
-/// Finds the constants. `bound(tensor)`: the tensor is the caller's and constant, or not.
+/// Finds the constants. `folds`: whether operators are computed at load. `bound(tensor)`: the tensor
+/// is the caller's and constant, or not.
 pub(super) fn constants(
     model: &Model,
     subgraph: &Subgraph,
+    folds: bool,
     bound: impl Fn(usize) -> Option<bool>,
 ) -> Constants {
     let own =
@@ -39,7 +41,8 @@ pub(super) fn constants(
     let mut folded = Vec::with_capacity(subgraph.operators.len());
     for operator in &subgraph.operators {
         let mut present = operator.inputs.iter().flatten().peekable();
-        let folds = ops::folds(&operator.op)
+        let folds = folds
+            && ops::folds(&operator.op)
             && present.peek().is_some()
             && present.all(|&input| tensors[input])
             && !operator.outputs.iter().any(|&output| given(output));

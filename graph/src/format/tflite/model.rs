@@ -17,6 +17,17 @@ pub enum ControlFlow {
     OpaqueBodies,
 }
 
+/// Whose kernels run the graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernels {
+    /// Unknown ones: no scratch but what the file declares; constants are folded at load.
+    #[default]
+    Unknown,
+    /// The reference kernels of `TFLite` Micro: nodes carry the scratch that these ask for, and what
+    /// computes constants is a node like any other.
+    Micro,
+}
+
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
@@ -24,6 +35,8 @@ pub struct ReadOptions {
     pub control_flow: ControlFlow,
     /// Alignment that the graph asks for.
     pub alignment: u64,
+    /// What nodes need beside their tensors.
+    pub kernels: Kernels,
 }
 
 impl Default for ReadOptions {
@@ -31,6 +44,7 @@ impl Default for ReadOptions {
         Self {
             control_flow: ControlFlow::Refuse,
             alignment: Profile::bayplan().alignment,
+            kernels: Kernels::Unknown,
         }
     }
 }
@@ -87,6 +101,8 @@ pub struct TfliteModel {
     pub opaque: Vec<OpaqueBodies>,
     /// Operands of custom operators that are their scratch, with bytes.
     pub workspaces: Vec<(NodeId, TensorId)>,
+    /// Nodes whose kernels may need scratch that is not known; empty for [`Kernels::Unknown`].
+    pub scratch_unknown: Vec<NodeId>,
     /// Every metadata entry.
     pub metadata: Vec<Metadata>,
     /// The plan that the file carries, or why it is none.

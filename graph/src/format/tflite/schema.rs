@@ -52,6 +52,8 @@ pub(super) struct Operator {
     pub(super) outputs: Vec<usize>,
     /// By position of the operand; may be empty.
     pub(super) mutates: Vec<bool>,
+    /// Options of a custom operator, as bytes of the file.
+    pub(super) custom: Range<usize>,
     /// Subgraphs that it runs.
     pub(super) runs: Vec<usize>,
     /// For `VAR_HANDLE`: which variable.
@@ -239,6 +241,7 @@ fn operator(
         op: op.clone(),
         inputs,
         outputs: outputs.into_iter().flatten().collect(),
+        custom: table.bytes(Field(5, "the options of a custom operator"))?,
         mutates: table.bools(Field(7, "the mutated operands of an operator"))?,
         runs,
         variable,
