@@ -23,6 +23,8 @@ const PINS: &str = include_str!("corpus/pins.csv");
 const FIGURES: &str = include_str!("corpus/figures.csv");
 /// Each with those before it.
 const SETS: [&str; 3] = ["ci", "core", "full"];
+/// Its runtime keeps most of it outside the arena that was measured.
+const ON_HEAP: &str = "tflite/basic_pitch_nmp.tflite";
 /// Nothing shared, inputs free after their last reader, no padding: how the figures are defined.
 const APART: [&str; 7] = [
     "--reuse-inputs",
@@ -56,6 +58,10 @@ struct Model {
     /// What the command says, where it refuses the model.
     refused: &'static str,
     known: Figures,
+    /// By stock profile: what its runtime was measured to take, and why ours differs, if it does.
+    stock: [(&'static str, Option<u64>, &'static str); 2],
+    /// Why no strategy of ours reaches the bound, if none does.
+    above_bound: &'static str,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -76,6 +82,15 @@ fn models() -> Vec<Model> {
             naive: row["naive_bytes"].parse().unwrap(),
             max_load: row["max_load_bytes"].parse().unwrap(),
         },
+        stock: [("tflite", "tflite_ref_arena"), ("tflm", "tflm_head")].map(|(profile, column)| {
+            let differs = if profile == "tflm" {
+                row["tflm_differs"]
+            } else {
+                row["tflite_differs"]
+            };
+            (profile, row[column].parse().ok(), differs)
+        }),
+        above_bound: row["above_bound"],
     };
     rows(FIGURES).into_iter().map(model).collect()
 }
@@ -297,6 +312,85 @@ fn the_library_has_the_known_figures_and_certifies() {
                 ..PlanOptions::default()
             };
             plan(graph.clone(), &options).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    });
+}
+
+/// The largest load is the bound, and our strategies reach it under the rules of [`APART`].
+#[test]
+fn plans_reach_the_largest_load() {
+    let options = PlanOptions {
+        alignment: Some(1),
+        policy: Policy {
+            in_place: false,
+            views: false,
+            reuse_inputs: true,
+        },
+        ..PlanOptions::default()
+    };
+    each(|model, path| {
+        if model.reading.is_empty() && !model.refused.is_empty() {
+            return Ok(());
+        }
+        let made = plan(Arc::new(read(path, model)?), &options).map_err(|e| e.to_string())?;
+        let bound = made.bounds.arenas.values().next().map_or(0, |b| b.bytes);
+        let arena = made.certified.arena_bytes();
+        if model.reading != "workspaces_apart" && bound != model.known.max_load {
+            let load = model.known.max_load;
+            return Err(format!("the bound is {bound}, the largest load {load}"));
+        }
+        match (arena > bound, model.above_bound) {
+            (false, "") => Ok(()),
+            (true, reason) if !reason.is_empty() => Ok(()),
+            _ => Err(format!(
+                "arena {arena}, bound {bound}: `{}`",
+                model.above_bound
+            )),
+        }
+    });
+}
+
+fn arena(path: &Path, model: &Model, flags: &[&str]) -> Result<u64, String> {
+    let plan = json("plan", path, model, flags)?;
+    plan["arena_bytes"].as_u64().ok_or_else(|| plan.to_string())
+}
+
+#[test]
+fn stock_plans_are_what_the_runtimes_take() {
+    each(|model, path| {
+        for (profile, measured, differs) in model.stock {
+            let Some(measured) = measured else { continue };
+            let found = arena(path, model, &["--profile", profile, "--strategy", "stock"]);
+            let equal = found.as_ref() == Ok(&measured);
+            if equal != differs.is_empty() {
+                return Err(format!(
+                    "{profile}: {found:?}, measured {measured}: `{differs}`"
+                ));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn our_plans_are_not_above_what_the_runtimes_take() {
+    each(|model, path| {
+        if !model.refused.is_empty() {
+            return Ok(());
+        }
+        for (profile, measured, _) in model.stock {
+            let Some(measured) = measured else { continue };
+            let reuse: &[&str] = if profile == "tflm" {
+                &["--reuse-inputs"]
+            } else {
+                &[]
+            };
+            let ours = arena(path, model, &[&["--profile", profile], reuse].concat())?;
+            let on_heap = model.file == ON_HEAP && profile == "tflite";
+            if (ours > measured) != on_heap {
+                return Err(format!("{profile}: {ours}, measured {measured}"));
+            }
         }
         Ok(())
     });

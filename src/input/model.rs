@@ -82,7 +82,8 @@ fn with_facts(
 fn kernels(profile: &Profile) -> Kernels {
     match profile.stock {
         Some(StockPlanner::MicroGreedy) => Kernels::Micro,
-        Some(StockPlanner::ArenaPlanner) | None => Kernels::Unknown,
+        Some(StockPlanner::ArenaPlanner) => Kernels::LiteRt,
+        None => Kernels::Unknown,
     }
 }
 

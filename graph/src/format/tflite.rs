@@ -17,7 +17,8 @@
 //!   refused, or with [`ControlFlow::OpaqueBodies`] one node each whose bodies are not planned.
 //! - **Workspaces.** A tensor that nothing makes, without data, read by one custom operator, is that
 //!   operator's scratch (Ethos-U files have such).
-//! - **Scratch of kernels** is added for [`Kernels::Micro`] ([`micro`]), and not known otherwise.
+//! - **Scratch of kernels** is added for [`Kernels::Micro`] ([`micro`]) and in part for
+//!   [`Kernels::LiteRt`] (as large as operands), and not known otherwise.
 //! - **In-place offers and views** are facts of kernels ([`ops`]); shapes are as declared.
 
 mod build;
@@ -27,6 +28,7 @@ mod flat;
 mod flexmap;
 mod fold;
 pub mod fuzz;
+mod litert;
 pub mod micro;
 mod model;
 mod nodes;
@@ -35,6 +37,7 @@ mod opaque;
 pub mod ops;
 mod resources;
 mod schema;
+mod scratch;
 mod tensors;
 
 pub use error::TfliteError;

@@ -6,11 +6,13 @@
 use super::element::Element;
 use super::error::TfliteError;
 use super::fold::{self, Constants};
-use super::micro::{self, Site};
+use super::litert;
+use super::micro;
 use super::model::{ControlFlow, Kernels, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
 use super::offline::{self, OFFLINE_PLAN};
 use super::resources::Resources;
 use super::schema::{Model, Operator, Subgraph};
+use super::scratch::Site;
 use super::tensors::{self, Names, Uses};
 use crate::build::GraphBuilder;
 use crate::ir::{NodeId, Role, TensorId};
@@ -137,18 +139,20 @@ impl<'m> Builder<'m> {
     /// Adds the scratch of the kernels; returns the nodes for which it is not known.
     fn add_scratch(&mut self, bytes: &[u8]) -> Vec<NodeId> {
         let mut unknown = Vec::new();
-        if self.kernels == Kernels::Unknown {
-            return unknown;
-        }
         for (id, place) in self.operators.iter() {
             let operator = &self.model.subgraphs[place.subgraph].operators[place.operator];
             let draft = &self.graph.draft;
-            let blocks = micro::blocks(Site {
+            let site = Site {
                 draft,
                 node: &draft.nodes[id],
                 ends: operator.inputs.len() + operator.outputs.len(),
                 custom: bytes.get(operator.custom.clone()).unwrap_or_default(),
-            });
+            };
+            let blocks = match self.kernels {
+                Kernels::Unknown => Some(Vec::new()),
+                Kernels::Micro => micro::blocks(site),
+                Kernels::LiteRt => Some(litert::blocks(site)),
+            };
             match blocks {
                 Some(blocks) => self.graph.draft.nodes[id].scratch.extend(blocks),
                 None => unknown.push(id),

@@ -1,20 +1,25 @@
 //! The body of a fuzzer: any bytes are read or refused, and what is read keeps its promises.
 
 use super::build;
-use super::model::{ControlFlow, ReadOptions};
+use super::model::{ControlFlow, Kernels, ReadOptions};
 use super::schema;
 use bayplan_planner::ids::Id;
 
-/// Reads `bytes` both ways; panics only when a promise of [`super::TfliteModel`] is broken. True if
+/// Reads `bytes` in three ways; panics only when a promise of [`super::TfliteModel`] is broken. True if
 /// they were a model.
 pub fn read_any(bytes: &[u8]) -> bool {
     let Ok(model) = schema::model(bytes) else {
         return false;
     };
     let mut read = false;
-    for control_flow in [ControlFlow::Refuse, ControlFlow::OpaqueBodies] {
+    for (control_flow, kernels) in [
+        (ControlFlow::Refuse, Kernels::Micro),
+        (ControlFlow::OpaqueBodies, Kernels::LiteRt),
+        (ControlFlow::OpaqueBodies, Kernels::Unknown),
+    ] {
         let options = ReadOptions {
             control_flow,
+            kernels,
             ..ReadOptions::default()
         };
         let Ok(found) = build::build(bytes, &model, "fuzz", &options) else {

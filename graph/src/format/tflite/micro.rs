@@ -10,8 +10,9 @@
 //! vendors (CMSIS-NN, Xtensa) ask for other blocks, and so do files with compressed tensors.
 
 use super::flexmap::FlexMap;
+use super::scratch::{Site, bytes, dim, elements, rank, svdf, times};
 use crate::dtype::DType;
-use crate::ir::{Draft, Node, Tensor};
+use crate::ir::Tensor;
 
 /// Metadata of files whose weights are unpacked into scratch that is not known here.
 pub const COMPRESSION: &str = "COMPRESSION_METADATA";
@@ -35,17 +36,6 @@ const WITHOUT: [&str; 14] = [
     "CUSTOM:SignalStacker",
     "CUSTOM:SignalWindow",
 ];
-
-/// A node with its tensors.
-#[derive(Clone, Copy)]
-pub(super) struct Site<'a> {
-    pub(super) draft: &'a Draft,
-    pub(super) node: &'a Node,
-    /// How many operands and results the file names.
-    pub(super) ends: usize,
-    /// Options of a custom operator.
-    pub(super) custom: &'a [u8],
-}
 
 /// The blocks of more than 0 bytes; nothing where they are not known.
 pub(super) fn blocks(site: Site) -> Option<Vec<u64>> {
@@ -96,17 +86,6 @@ fn transposed(site: Site) -> Option<Vec<u64>> {
     })
 }
 
-/// A sum for each filter, and in integers one for each unit; a result is batch × units.
-fn svdf(site: Site) -> Option<Vec<u64>> {
-    let batch = dim(site.input(0)?, 0)?;
-    let filters = dim(site.input(1)?, 0)?;
-    let mut blocks = vec![times(4, times(batch, filters))];
-    if site.input(0)?.dtype == Some(DType::I8) {
-        blocks.push(times(4, elements(site.output(0)?)));
-    }
-    Some(blocks)
-}
-
 /// In integers a sum for each element of the result; then what every reduction needs.
 fn mean(site: Site) -> Option<Vec<u64>> {
     let integer = matches!(site.input(0)?.dtype, Some(DType::I8 | DType::I16));
@@ -145,43 +124,6 @@ fn detections(site: Site) -> Option<Vec<u64>> {
         words(times(classes.max(most), boxes)),
         words(times(boxes.min(most), boxes)),
     ])
-}
-
-impl<'a> Site<'a> {
-    fn input(self, position: usize) -> Option<&'a Tensor> {
-        let id = self.node.inputs.get(position).copied().flatten()?;
-        Some(&self.draft.tensors[id])
-    }
-
-    fn output(self, position: usize) -> Option<&'a Tensor> {
-        let id = self.node.outputs.get(position)?;
-        Some(&self.draft.tensors[*id])
-    }
-}
-
-fn times(a: u64, b: u64) -> u64 {
-    a.saturating_mul(b)
-}
-
-fn shape(tensor: &Tensor) -> &[u64] {
-    tensor.shape.as_deref().unwrap_or_default()
-}
-
-fn elements(tensor: &Tensor) -> u64 {
-    shape(tensor).iter().copied().fold(1, times)
-}
-
-fn rank(tensor: &Tensor) -> u64 {
-    shape(tensor).len() as u64
-}
-
-fn dim(tensor: &Tensor, position: usize) -> Option<u64> {
-    shape(tensor).get(position).copied()
-}
-
-/// Bytes of an element.
-fn bytes(tensor: &Tensor) -> Option<u64> {
-    tensor.dtype.map(|dtype| u64::from(dtype.bits()) / 8)
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub enum Kernels {
     /// The reference kernels of `TFLite` Micro: nodes carry the scratch that these ask for, and what
     /// computes constants is a node like any other.
     Micro,
+    /// The reference kernels of `LiteRT`: nodes carry the temporaries that decide arenas.
+    LiteRt,
 }
 
 /// How to read.
@@ -101,7 +103,7 @@ pub struct TfliteModel {
     pub opaque: Vec<OpaqueBodies>,
     /// Operands of custom operators that are their scratch, with bytes.
     pub workspaces: Vec<(NodeId, TensorId)>,
-    /// Nodes whose kernels may need scratch that is not known; empty for [`Kernels::Unknown`].
+    /// Nodes whose kernels may need scratch that is not known, for [`Kernels::Micro`].
     pub scratch_unknown: Vec<NodeId>,
     /// Every metadata entry.
     pub metadata: Vec<Metadata>,
