@@ -397,6 +397,54 @@ fn our_plans_are_not_above_what_the_runtimes_take() {
 }
 
 #[test]
+fn a_plan_is_for_the_model_as_its_profile_has_it() {
+    let plan_file =
+        std::env::temp_dir().join(format!("bayplan-corpus-{}.json", std::process::id()));
+    each(|model, path| {
+        let large = path.metadata().map_or(0, |data| data.len()) > 400_000;
+        if large || model.stock[1].1.is_none() || !model.refused.is_empty() {
+            return Ok(());
+        }
+        for profile in ["bayplan", "tflite", "tflm"] {
+            let out = plan_file.to_str().unwrap();
+            json("plan", path, model, &["--profile", profile, "-o", out])?;
+            let against = ["--against", path.to_str().unwrap()];
+            let done = run("check", &plan_file, &against);
+            if !done.status.success() {
+                return Err(format!(
+                    "{profile}: {}",
+                    String::from_utf8_lossy(&done.stdout)
+                ));
+            }
+        }
+        std::fs::remove_file(&plan_file).map_err(|error| error.to_string())
+    });
+}
+
+/// Of two models with custom operators the scratch of one is known.
+#[test]
+fn custom_operators_with_unknown_scratch_are_told() {
+    each(|model, path| {
+        let told = match &*model.file {
+            "tflite/mp_selfie_segmentation.tflite" => true,
+            "tflite/tflm_audio_preprocessor_int8.tflite" => false,
+            _ => return Ok(()),
+        };
+        for (profile, told) in [("bayplan", false), ("tflm", told)] {
+            let done = run("plan", path, &["--profile", profile]);
+            let says = String::from_utf8_lossy(&done.stderr).contains("warning[E0408]");
+            if says != told {
+                return Err(format!(
+                    "{profile}: {}",
+                    String::from_utf8_lossy(&done.stderr)
+                ));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn the_plan_inside_a_real_file_is_read() {
     each(|model, path| {
         if model.file != "tflite/tflm_person_detect_vela_ethosu.tflite" {

@@ -5,4 +5,5 @@
 mod calls;
 mod damage;
 mod files;
+mod kernels;
 mod writer;

@@ -1,4 +1,4 @@
-//! Temporaries of LiteRT's reference kernels that decide arenas: those as large as their operands.
+//! Temporaries of `LiteRT`'s reference kernels that decide arenas: those as large as their operands.
 //!
 //! Goes in: a node with its tensors. Comes out: the blocks in bytes that live in the arena while it
 //! runs, in the order of its temporaries. What a kernel keeps for the whole run (copies of constant

@@ -50,7 +50,7 @@ pub(super) fn dim(tensor: &Tensor, position: usize) -> Option<u64> {
 
 /// Bytes of an element.
 pub(super) fn bytes(tensor: &Tensor) -> Option<u64> {
-    tensor.dtype.map(|dtype| u64::from(dtype.bits()) / 8)
+    tensor.dtype.map(|dtype| dtype.bits() / 8)
 }
 
 /// A sum for each filter, and in integers one for each unit; a result is batch × units.

@@ -5,15 +5,12 @@ use crate::GraphBuilder;
 use crate::ir::Role;
 use bayplan_planner::ids::Id;
 
-const NONE: Option<(DType, &[u64])> = None;
+type Operand<'a> = Option<(DType, &'a [u64])>;
+
+const NONE: Operand = None;
 
 /// The blocks of a node with these operands and this result.
-fn of(
-    op: &str,
-    operands: &[Option<(DType, &[u64])>],
-    result: (DType, &[u64]),
-    custom: &[u8],
-) -> Option<Vec<u64>> {
+fn of(op: &str, operands: &[Operand], result: (DType, &[u64]), custom: &[u8]) -> Option<Vec<u64>> {
     let mut graph = GraphBuilder::new("micro");
     let mut tensor = |(dtype, shape): (DType, &[u64]), name: String, role| {
         let bytes = dtype.bytes(shape).unwrap();
@@ -43,114 +40,64 @@ const B: DType = DType::I8;
 const S: DType = DType::I16;
 const I: DType = DType::I32;
 
-#[test]
-fn kernels_ask_for_these_blocks() {
-    let cases: [(&str, &[Option<(DType, &[u64])>], (DType, &[u64]), &[u64]); 14] = [
-        (
-            "CONV_2D",
-            &[Some((B, &[1, 4, 4, 8])), Some((B, &[8, 3, 3, 8]))],
-            (B, &[1, 4, 4, 8]),
-            &[],
-        ),
-        // Weights of 4 bits: a byte for each.
-        (
-            "CONV_2D",
-            &[Some((B, &[1, 4, 4, 8])), Some((DType::I4, &[8, 3, 3, 8]))],
-            (B, &[1, 4, 4, 8]),
-            &[576],
-        ),
-        (
-            "FULLY_CONNECTED",
-            &[Some((B, &[1, 5])), Some((DType::I4, &[3, 5]))],
-            (B, &[1, 3]),
-            &[15],
-        ),
-        (
-            "TRANSPOSE_CONV",
-            &[
-                Some((I, &[4])),
-                Some((F, &[2, 2, 2, 3])),
-                Some((F, &[1, 2, 2, 3])),
-            ],
-            (F, &[1, 4, 4, 2]),
-            &[],
-        ),
-        (
-            "TRANSPOSE_CONV",
-            &[
-                Some((I, &[4])),
-                Some((B, &[2, 2, 2, 3])),
-                Some((B, &[1, 2, 2, 3])),
-            ],
-            (B, &[1, 4, 4, 2]),
-            &[128],
-        ),
-        (
-            "TRANSPOSE_CONV",
-            &[
-                Some((I, &[4])),
-                Some((B, &[2, 2, 2, 3])),
-                Some((S, &[1, 2, 2, 3])),
-                Some((S, &[2])),
-            ],
-            (S, &[1, 4, 4, 2]),
-            &[256, 16],
-        ),
-        // 2 × 6 sums; in integers also 2 × 3 units.
-        (
-            "SVDF",
-            &[Some((F, &[2, 10])), Some((F, &[6, 10]))],
-            (F, &[2, 3]),
-            &[48],
-        ),
-        (
-            "SVDF",
-            &[Some((B, &[2, 10])), Some((B, &[6, 10]))],
-            (B, &[2, 3]),
-            &[48, 24],
-        ),
-        (
-            "MEAN",
-            &[Some((F, &[1, 4, 4, 8])), Some((I, &[2]))],
-            (F, &[1, 8]),
-            &[16, 8],
-        ),
-        (
-            "MEAN",
-            &[Some((B, &[1, 4, 4, 8])), Some((I, &[2]))],
-            (B, &[1, 8]),
-            &[32, 16, 8],
-        ),
-        // One axis as a scalar.
-        (
-            "REDUCE_MAX",
-            &[Some((B, &[1, 4, 4, 8])), Some((I, &[]))],
-            (B, &[1, 4, 4]),
-            &[16, 4],
-        ),
-        (
-            "MIRROR_PAD",
-            &[Some((F, &[3, 4])), Some((I, &[2, 2]))],
-            (F, &[5, 6]),
-            &[8, 8],
-        ),
-        (
-            "ADD_N",
-            &[Some((F, &[3])), Some((F, &[3])), Some((F, &[3]))],
-            (F, &[3]),
-            &[24],
-        ),
-        (
-            "CUSTOM:ethos-u",
-            &[Some((B, &[3])), NONE],
-            (B, &[3]),
-            &[24, 24],
-        ),
-    ];
-    for (op, operands, result, expected) in cases {
+/// Operator, operands, result, blocks.
+type Case<'a> = (&'a str, &'a [Operand<'a>], (DType, &'a [u64]), &'a [u64]);
+
+fn all(cases: &[Case]) {
+    for &(op, operands, result, expected) in cases {
         let found = of(op, operands, result, &[]);
         assert_eq!(found.as_deref(), Some(expected), "{op} {operands:?}");
     }
+}
+
+#[test]
+fn convolutions_unpack_weights_and_widen_sums() {
+    let (x, y): (Operand, _) = (Some((B, &[1, 4, 4, 8])), (B, &[1, 4, 4, 8][..]));
+    let packed: Operand = Some((DType::I4, &[8, 3, 3, 8]));
+    let shape: Operand = Some((I, &[4]));
+    let (float, small, wide): (Operand, Operand, Operand) = (
+        Some((F, &[1, 2, 2, 3])),
+        Some((B, &[1, 2, 2, 3])),
+        Some((S, &[1, 2, 2, 3])),
+    );
+    let weights: Operand = Some((B, &[2, 2, 2, 3]));
+    let made = |dtype| (dtype, &[1, 4, 4, 2][..]);
+    all(&[
+        ("CONV_2D", &[x, Some((B, &[8, 3, 3, 8]))], y, &[]),
+        // Weights of 4 bits: a byte for each.
+        ("CONV_2D", &[x, packed], y, &[576]),
+        ("DEPTHWISE_CONV_2D", &[x, packed], y, &[576]),
+        ("TRANSPOSE_CONV", &[shape, float, float], made(F), &[]),
+        ("TRANSPOSE_CONV", &[shape, weights, small], made(B), &[128]),
+        ("TRANSPOSE_CONV", &[shape, weights, wide], made(S), &[256]),
+        (
+            "TRANSPOSE_CONV",
+            &[shape, weights, wide, Some((S, &[2]))],
+            made(S),
+            &[256, 16],
+        ),
+    ]);
+}
+
+#[test]
+fn other_kernels_ask_for_these_blocks() {
+    let (float, small): (Operand, Operand) = (Some((F, &[1, 4, 4, 8])), Some((B, &[1, 4, 4, 8])));
+    let (axes, axis): (Operand, Operand) = (Some((I, &[2])), Some((I, &[])));
+    let units = |dtype| (dtype, &[2, 3][..]);
+    let (x, row): (Operand, Operand) = (Some((F, &[2, 10])), Some((F, &[3])));
+    let (q, filters): (Operand, Operand) = (Some((B, &[2, 10])), Some((B, &[6, 10])));
+    all(&[
+        // 2 × 6 sums; in integers also 2 × 3 units.
+        ("SVDF", &[x, filters], units(F), &[48]),
+        ("SVDF", &[q, filters], units(B), &[48, 24]),
+        ("MEAN", &[float, axes], (F, &[1, 8]), &[16, 8]),
+        ("SUM", &[small, axes], (B, &[1, 8]), &[32, 16, 8]),
+        ("REDUCE_MAX", &[small, axis], (B, &[1, 4, 4]), &[16, 4]),
+        ("MIRROR_PAD", &[x, axes], (F, &[4, 12]), &[8, 8]),
+        ("ADD_N", &[row, row, row], (F, &[3]), &[24]),
+        ("CUSTOM:ethos-u", &[row, NONE], (B, &[3]), &[24, 24]),
+        ("ADD", &[row, row], (F, &[3]), &[]),
+    ]);
 }
 
 #[test]
@@ -201,7 +148,7 @@ fn custom_kernels_ask_by_their_options_or_are_not_known() {
     );
     assert_eq!(of("CUSTOM:SignalWindow", &[Some(x)], x, &[]), Some(vec![]));
     assert_eq!(of("CUSTOM:Mine", &[Some(x)], x, &[]), None);
-    let boxes: [Option<(DType, &[u64])>; 3] = [
+    let boxes: [Operand; 3] = [
         Some((B, &[1, 20, 4])),
         Some((B, &[1, 20, 3])),
         Some((B, &[20, 4])),
