@@ -9,6 +9,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 #![expect(clippy::print_stdout, reason = "stated skips")]
 
+#[path = "corpus/stock.rs"]
+mod stock;
+
 use bayplan_graph::bytes::Mapped;
 use bayplan_graph::format::{onnx, tflite};
 use bayplan_graph::{Graph, Lifetimes, PlanOptions, Policy, Role, Schedule, plan};
@@ -23,8 +26,6 @@ const PINS: &str = include_str!("corpus/pins.csv");
 const FIGURES: &str = include_str!("corpus/figures.csv");
 /// Each with those before it.
 const SETS: [&str; 3] = ["ci", "core", "full"];
-/// Its runtime keeps most of it outside the arena that was measured.
-const ON_HEAP: &str = "tflite/basic_pitch_nmp.tflite";
 /// Nothing shared, inputs free after their last reader, no padding: how the figures are defined.
 const APART: [&str; 7] = [
     "--reuse-inputs",
@@ -348,99 +349,6 @@ fn plans_reach_the_largest_load() {
                 model.above_bound
             )),
         }
-    });
-}
-
-fn arena(path: &Path, model: &Model, flags: &[&str]) -> Result<u64, String> {
-    let plan = json("plan", path, model, flags)?;
-    plan["arena_bytes"].as_u64().ok_or_else(|| plan.to_string())
-}
-
-#[test]
-fn stock_plans_are_what_the_runtimes_take() {
-    each(|model, path| {
-        for (profile, measured, differs) in model.stock {
-            let Some(measured) = measured else { continue };
-            let found = arena(path, model, &["--profile", profile, "--strategy", "stock"]);
-            let equal = found.as_ref() == Ok(&measured);
-            if equal != differs.is_empty() {
-                return Err(format!(
-                    "{profile}: {found:?}, measured {measured}: `{differs}`"
-                ));
-            }
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn our_plans_are_not_above_what_the_runtimes_take() {
-    each(|model, path| {
-        if !model.refused.is_empty() {
-            return Ok(());
-        }
-        for (profile, measured, _) in model.stock {
-            let Some(measured) = measured else { continue };
-            let reuse: &[&str] = if profile == "tflm" {
-                &["--reuse-inputs"]
-            } else {
-                &[]
-            };
-            let ours = arena(path, model, &[&["--profile", profile], reuse].concat())?;
-            let on_heap = model.file == ON_HEAP && profile == "tflite";
-            if (ours > measured) != on_heap {
-                return Err(format!("{profile}: {ours}, measured {measured}"));
-            }
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn a_plan_is_for_the_model_as_its_profile_has_it() {
-    let plan_file =
-        std::env::temp_dir().join(format!("bayplan-corpus-{}.json", std::process::id()));
-    each(|model, path| {
-        let large = path.metadata().map_or(0, |data| data.len()) > 400_000;
-        if large || model.stock[1].1.is_none() || !model.refused.is_empty() {
-            return Ok(());
-        }
-        for profile in ["bayplan", "tflite", "tflm"] {
-            let out = plan_file.to_str().unwrap();
-            json("plan", path, model, &["--profile", profile, "-o", out])?;
-            let against = ["--against", path.to_str().unwrap()];
-            let done = run("check", &plan_file, &against);
-            if !done.status.success() {
-                return Err(format!(
-                    "{profile}: {}",
-                    String::from_utf8_lossy(&done.stdout)
-                ));
-            }
-        }
-        std::fs::remove_file(&plan_file).map_err(|error| error.to_string())
-    });
-}
-
-/// Of two models with custom operators the scratch of one is known.
-#[test]
-fn custom_operators_with_unknown_scratch_are_told() {
-    each(|model, path| {
-        let told = match &*model.file {
-            "tflite/mp_selfie_segmentation.tflite" => true,
-            "tflite/tflm_audio_preprocessor_int8.tflite" => false,
-            _ => return Ok(()),
-        };
-        for (profile, told) in [("bayplan", false), ("tflm", told)] {
-            let done = run("plan", path, &["--profile", profile]);
-            let says = String::from_utf8_lossy(&done.stderr).contains("warning[E0408]");
-            if says != told {
-                return Err(format!(
-                    "{profile}: {}",
-                    String::from_utf8_lossy(&done.stderr)
-                ));
-            }
-        }
-        Ok(())
     });
 }
 
