@@ -5,7 +5,7 @@
 //! nothing shared and inputs freed after their last reader). `oww_melspectrogram` is at its declared
 //! shape.
 
-use bayplan_graph::format::tflite::{self, ControlFlow, ReadOptions, TfliteModel};
+use bayplan_graph::format::tflite::{self, Bodies, ReadOptions, TfliteModel};
 use bayplan_graph::{Graph, Lifetimes, PlanOptions, Policy, Schedule, plan};
 use std::path::PathBuf;
 
@@ -80,7 +80,7 @@ fn read(name: &str, folder: &std::path::Path) -> TfliteModel {
     let path = folder.join(format!("{name}.tflite"));
     let bytes = bayplan_graph::bytes::Mapped::open(&path, 0).unwrap();
     let options = ReadOptions {
-        control_flow: ControlFlow::OpaqueBodies,
+        bodies: Bodies::Apart,
         alignment: 1,
     };
     tflite::read(&bytes, name, &options).unwrap_or_else(|error| panic!("{name}: {error}"))

@@ -1,8 +1,9 @@
 //! The body of a fuzzer: any bytes are read or refused, and what is read keeps its promises.
 
 use super::build;
-use super::model::{ControlFlow, ReadOptions};
+use super::model::ReadOptions;
 use super::schema;
+use crate::format::bodies::Bodies;
 use bayplan_planner::ids::Id;
 
 /// Reads `bytes` both ways; panics only when a promise of [`super::TfliteModel`] is broken. True if
@@ -12,9 +13,9 @@ pub fn read_any(bytes: &[u8]) -> bool {
         return false;
     };
     let mut read = false;
-    for control_flow in [ControlFlow::Refuse, ControlFlow::OpaqueBodies] {
+    for bodies in [Bodies::Inline, Bodies::Apart] {
         let options = ReadOptions {
-            control_flow,
+            bodies,
             ..ReadOptions::default()
         };
         let Ok(found) = build::build(bytes, &model, "fuzz", &options) else {
