@@ -77,11 +77,5 @@ fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<G
     };
     let model = onnx::read_with_weights(bytes, name, &options);
     let model = model.map_err(|error| refused(path, "E0407", &error.to_string()).cannot())?;
-    if let Some(first) = model.unplanned_bodies.first() {
-        let title = format!(
-            "`{first}` is an If whose branch only the run knows: its body would need memory that is not planned"
-        );
-        return Err(refused(path, "E0407", &title).cannot());
-    }
     Ok(model.graph)
 }

@@ -4,7 +4,7 @@
 //! Skipped, and said so, unless `BAYPLAN_CORPUS` names the folder that `tests/corpus/fetch` fills.
 //! Every model is also planned with all sharing on and the plan certified.
 
-use bayplan_graph::format::onnx::{ReadOptions, read_with_weights};
+use bayplan_graph::format::onnx::{Bodies, ReadOptions, read_with_weights};
 use bayplan_graph::{Graph, Lifetimes, PlanOptions, Policy, Schedule, plan};
 use std::path::Path;
 
@@ -127,7 +127,7 @@ fn options(name: &str, inputs: &str) -> ReadOptions<'static> {
         inputs: pairs
             .map(|(name, text)| (name.to_owned(), shape(text)))
             .collect(),
-        bodies_apart: true, // the figures count one result for each `If`
+        bodies: Bodies::Apart, // the figures count one result for each `If`
         ignore_declared: WRONGLY_DECLARED.contains(&name),
         ..ReadOptions::default()
     }

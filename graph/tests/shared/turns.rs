@@ -187,13 +187,20 @@ impl<'a> Engine<'a> {
         let turn = find(&format!("{name}/turn"));
         let body = turn.map_or(enter, Id::index);
         let last = &self.graph.nodes()[end];
-        for (from, &to) in start.operands().zip(&start.outputs) {
-            self.note(from);
-            self.copy(from, to);
+        for (from, &to) in start.inputs.iter().zip(&start.outputs) {
+            match *from {
+                Some(from) => {
+                    self.note(from);
+                    self.copy(from, to);
+                }
+                None => self.fill(to, 1),
+            }
         }
-        let kept: Vec<TensorId> = last.operands().take(start.outputs.len()).collect();
+        let count = start.outputs.len();
+        let (kept, values) = last.inputs.split_at(count);
+        let kept: Vec<TensorId> = kept.iter().copied().flatten().collect();
         assert_eq!(kept, start.outputs);
-        let turns = self.decide(end, 4);
+        let turns = self.turns(end, &kept, values);
         for number in 0..=turns {
             self.run(enter + 1, body);
             if number == turns {
@@ -206,20 +213,50 @@ impl<'a> Engine<'a> {
                 }
             }
             self.run(body + 1, end.index());
-            let values = last.inputs.iter().skip(kept.len());
-            for (value, &carried) in values.zip(&kept) {
-                if let &Some(value) = value {
-                    self.note(value);
-                    self.copy(value, carried);
-                }
-            }
+            self.back(number, &kept, values);
         }
-        for (&from, &to) in kept.iter().zip(&last.outputs) {
+        let first = count - last.outputs.len();
+        for (&from, &to) in kept[first..].iter().zip(&last.outputs) {
             self.note(from);
             self.copy(from, to);
         }
         *self.runs.entry(end).or_default() += 1;
         end.index() + 1
+    }
+
+    /// How many turns there are: no more than what is collected has room for.
+    fn turns(&self, end: NodeId, kept: &[TensorId], values: &[Option<TensorId>]) -> u64 {
+        let mut turns = self.decide(end, 4);
+        for (&to, value) in kept.iter().zip(values) {
+            let (room, piece) = (self.bytes(to).len(), value.map(|v| self.bytes(v).len()));
+            if let Some(piece) = piece.filter(|&piece| piece != room && piece > 0) {
+                turns = turns.min((room / piece) as u64);
+            }
+        }
+        turns
+    }
+
+    /// From one turn to the next: pieces of what is collected first, then carried values. What has no
+    /// next value stays.
+    fn back(&mut self, number: u64, kept: &[TensorId], values: &[Option<TensorId>]) {
+        let values = kept.iter().zip(values);
+        let (same, pieces): (Vec<_>, Vec<_>) = values.partition(|&(&to, value)| {
+            value.is_none_or(|v| self.bytes(v).len() == self.bytes(to).len())
+        });
+        for (&to, value) in pieces.into_iter().chain(same) {
+            let Some(value) = *value else { continue };
+            self.note(value);
+            let bytes = self.bytes(value).to_vec();
+            let (block, start) = self.places[to.index()];
+            let whole = bytes.len() == self.bytes(to).len();
+            let start = start
+                + if whole {
+                    0
+                } else {
+                    small(number) * bytes.len()
+                };
+            self.memory[block][start..start + bytes.len()].copy_from_slice(&bytes);
+        }
     }
 
     fn plain(&mut self, id: NodeId, node: &Node) {

@@ -12,6 +12,7 @@ use super::node::{at, kind_name, label, refuse_bodies, standard, unknown};
 use super::proto::{Graph, Node};
 use super::tensor::Source;
 use crate::dtype::DType;
+use crate::format::bodies::Bodies;
 use crate::infer::{self, Attrs, Call, FOLD_LIMIT, Fact, InferError};
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,6 +20,14 @@ use std::collections::{BTreeMap, HashMap};
 const MEMORY: u64 = 4 << 20;
 /// Elements of all values looked at.
 const WORK: u64 = 64 << 20;
+
+/// Bytes of the names of bodies, one by one and over all that is in them.
+pub(super) const MAX_LETTERS: usize = 1 << 28;
+/// More of them.
+pub(super) const LETTERS: OnnxError = OnnxError::TooMany {
+    what: "bytes in names of bodies",
+    limit: MAX_LETTERS,
+};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +66,8 @@ pub(super) struct Step {
     pub(super) outputs: Vec<usize>,
     /// The body it was inlined from.
     pub(super) scope: Option<usize>,
+    /// Operands that its results may be written over, where the kind does not say.
+    pub(super) offers: Vec<(usize, usize)>,
 }
 
 /// A graph being walked.
@@ -74,17 +85,18 @@ pub(super) struct Walk<'a> {
     pub(super) numbers: BTreeMap<String, u64>,
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) scopes: Vec<HashMap<&'a str, usize>>,
-    /// Names of operators whose bodies were inlined.
+    /// Names of bodies that were inlined, with those around them.
     pub(super) labels: Vec<String>,
     pub(super) steps: Vec<Step>,
-    /// Operators whose bodies run outside the plan.
-    pub(super) outside: Vec<String>,
-    /// Branches that read tensors around them stay apart even when it is known which one runs.
-    pub(super) bodies_apart: bool,
+    /// Steps whose bodies run outside the plan, and the bytes of the results in them.
+    pub(super) outside: Vec<(usize, u64)>,
+    /// Apart: branches that read tensors around them stay apart even when it is known which one runs.
+    pub(super) bodies: Bodies,
     /// Declared shapes that contradict inference are passed over.
     pub(super) distrust: bool,
     memory: u64,
     work: u64,
+    letters: usize,
 }
 
 /// Declared types of a graph by tensor.
@@ -109,10 +121,11 @@ impl<'a> Walk<'a> {
             labels: Vec::new(),
             steps: Vec::new(),
             outside: Vec::new(),
-            bodies_apart: false,
+            bodies: Bodies::Inline,
             distrust: false,
             memory: MEMORY,
             work: WORK,
+            letters: MAX_LETTERS,
         }
     }
 
@@ -139,6 +152,18 @@ impl<'a> Walk<'a> {
         });
         self.bind(name, id)?;
         Ok(id)
+    }
+
+    /// Declares a tensor of a body that no name means.
+    pub(super) fn unnamed(&mut self, name: &'a str, scope: usize, fact: Fact) -> usize {
+        self.entries.push(Entry {
+            name,
+            scope: Some(scope),
+            fact,
+            kind: Kind::Made,
+            place: None,
+        });
+        self.entries.len() - 1
     }
 
     /// Lets `name` mean entry `id` in the innermost scope.
@@ -195,11 +220,24 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// A scope for names and steps of a body; it is called after all around it.
+    pub(super) fn scope(&mut self, around: Option<usize>, name: &str) -> Result<usize, OnnxError> {
+        let around = around.map(|scope| &*self.labels[scope]);
+        let label = around.map_or_else(|| name.to_owned(), |around| format!("{around}/{name}"));
+        self.letters = self.letters.checked_sub(label.len()).ok_or(LETTERS)?;
+        self.labels.push(label);
+        self.scopes.push(HashMap::new());
+        Ok(self.labels.len() - 1)
+    }
+
     /// All nodes of a graph, in order.
     pub(super) fn nodes(&mut self, body: Body<'a, '_>) -> Result<(), OnnxError> {
         for (place, node) in body.graph.node.iter().enumerate() {
             match &*node.op_type {
                 "If" if standard(node) => self.branch(node, place, body)?,
+                "Loop" if standard(node) && self.bodies == Bodies::Inline => {
+                    self.repeat(node, place, body)?;
+                }
                 _ => self.node(node, place, body)?,
             }
         }
@@ -250,6 +288,7 @@ impl<'a> Walk<'a> {
                 inputs,
                 outputs,
                 scope,
+                offers: Vec::new(),
             });
         } else if let (&[id], Some(at)) = (&outputs[..], stated) {
             self.entries[id].place = Some(at);
