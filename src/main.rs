@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let _ = bayplan_planner::strategy::use_threads(cli.threads.min(cores));
     }
+    report::decide(cli.color);
     let mut out = Out::new(cli.color, cli.json);
     let done = run(cli.verb, &mut out).and_then(|()| out.finish());
     match done {

@@ -1,10 +1,13 @@
 //! Model files of others: `.tflite` and `.onnx`. They are mapped, not read into memory.
 
 use super::{Input, add_facts};
-use crate::args::Reading;
+use crate::args::{self, Reading};
 use crate::failure::{Diagnostic, Failure};
+use crate::report::diagnostics;
+use crate::units::{count, exact};
 use bayplan_graph::Graph;
 use bayplan_graph::bytes::Mapped;
+use bayplan_graph::format::bodies::{Bodies, OpaqueBodies};
 use bayplan_graph::format::{onnx, own, tflite};
 use std::path::Path;
 use std::sync::Arc;
@@ -52,13 +55,17 @@ fn refused(path: &Path, code: &'static str, why: &str) -> Diagnostic {
 }
 
 fn of_tflite(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Graph, Failure> {
-    if !reading.dims.is_empty() || !reading.shapes.is_empty() {
-        let title =
-            "--dim and --input are for .onnx models; the shapes of a .tflite are taken as declared";
+    if !reading.dims.is_empty() || !reading.shapes.is_empty() || reading.ignore_declared {
+        let title = "--dim, --input and --ignore-declared are for .onnx models; the shapes of a .tflite are taken as declared";
         return Err(Diagnostic::new("E0107", title).cannot());
     }
-    let model = tflite::read(bytes, name, &tflite::ReadOptions::default());
+    let options = tflite::ReadOptions {
+        bodies: bodies(reading),
+        ..tflite::ReadOptions::default()
+    };
+    let model = tflite::read(bytes, name, &options);
     let model = model.map_err(|error| refused(path, "E0406", &error.to_string()).cannot())?;
+    warn(path, &model.graph, &model.opaque);
     Ok(model.graph)
 }
 
@@ -73,9 +80,43 @@ fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<G
                 folder
             }
         }),
-        ..onnx::ReadOptions::default()
+        bodies: bodies(reading),
+        ignore_declared: reading.ignore_declared,
     };
     let model = onnx::read_with_weights(bytes, name, &options);
     let model = model.map_err(|error| refused(path, "E0407", &error.to_string()).cannot())?;
+    warn(path, &model.graph, &model.opaque);
     Ok(model.graph)
+}
+
+fn bodies(reading: &Reading) -> Bodies {
+    match reading.bodies {
+        args::Bodies::Inline => Bodies::Inline,
+        args::Bodies::Apart => Bodies::Apart,
+    }
+}
+
+/// Says which bodies are not planned, and how many bytes they make.
+fn warn(path: &Path, graph: &Graph, opaque: &[OpaqueBodies]) {
+    const SHOWN: usize = 8;
+    if opaque.is_empty() {
+        return;
+    }
+    let bytes = |opaque: &OpaqueBodies| opaque.bytes;
+    let total = opaque.iter().map(bytes).fold(0, u64::saturating_add);
+    let title = format!(
+        "the bodies of {} are not planned: what they make is {}, in memory of the runtime's own",
+        count(opaque.len(), "operator"),
+        exact(total)
+    );
+    let row = |opaque: &OpaqueBodies| {
+        let node = &graph.nodes()[opaque.node];
+        format!("`{}`: {}", node.name, exact(opaque.bytes))
+    };
+    let mut notes: Vec<String> = opaque.iter().take(SHOWN).map(row).collect();
+    if opaque.len() > SHOWN {
+        notes.push(format!("and {} more", opaque.len() - SHOWN));
+    }
+    notes.push(format!("in {}", path.display()));
+    diagnostics::warn(&title, &notes, "--bodies inline plans them");
 }

@@ -23,6 +23,18 @@ pub(crate) fn print(colour: Colour, diagnostics: &[Diagnostic]) {
     remark(colour, &blocks.join("\n\n"));
 }
 
+/// Prints a warning to stderr; colour as [`super::decide`] said.
+pub(crate) fn warn(title: &str, notes: &[String], help: &str) {
+    let (title, help) = (visible(title), visible(help));
+    let notes: Vec<String> = notes.iter().map(|note| visible(note)).collect();
+    let mut group = Group::with_title(Level::WARNING.primary_title(&title));
+    for note in &notes {
+        group = group.element(Level::NOTE.message(note));
+    }
+    group = group.element(Level::HELP.message(&help));
+    remark(Colour::Auto, &Renderer::styled().render(&[group]));
+}
+
 fn render(diagnostic: &Diagnostic, plain: bool) -> String {
     let clean = |text: &str| text.split('\n').map(visible).collect::<Vec<_>>().join("\n");
     let title = clean(&diagnostic.title);

@@ -81,6 +81,11 @@ pub(crate) fn choice(colour: Colour) -> anstream::ColorChoice {
     }
 }
 
+/// What [`Colour::Auto`] means from now on.
+pub(crate) fn decide(colour: Colour) {
+    choice(colour).write_global();
+}
+
 /// Tells something beside the data (stderr). A closed stderr is nobody's business.
 pub(crate) fn remark(colour: Colour, text: &str) {
     let mut stream = AutoStream::new(std::io::stderr().lock(), choice(colour));
