@@ -84,7 +84,14 @@ fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<G
         ignore_declared: reading.ignore_declared,
     };
     let model = onnx::read_with_weights(bytes, name, &options);
-    let model = model.map_err(|error| refused(path, "E0407", &error.to_string()).cannot())?;
+    let model = model.map_err(|error| {
+        let told = refused(path, "E0407", &error.to_string());
+        let told = match error {
+            onnx::OnnxError::Clash { .. } => told.help("--ignore-declared passes over it"),
+            _ => told,
+        };
+        told.cannot()
+    })?;
     warn(path, &model.graph, &model.opaque);
     Ok(model.graph)
 }

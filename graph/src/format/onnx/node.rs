@@ -88,7 +88,7 @@ fn kind_of(attribute: &Attribute) -> i32 {
 /// Loops and other operators with bodies.
 pub(super) fn refuse_bodies(node: &Node, place: usize) -> Result<(), OnnxError> {
     let why = match &*node.op_type {
-        "Loop" => "a loop of which the body is not planned",
+        "Loop" => "a loop whose body is not inlined",
         "Scan" => "a scan over a body, which is not planned",
         _ if node
             .attribute
