@@ -2,7 +2,8 @@
 
 use super::error::OnnxError;
 use super::external::Place;
-use super::walk::{Kind, LETTERS, MAX_LETTERS, Step, Walk};
+use super::names::{LETTERS, MAX_LETTERS};
+use super::walk::{Kind, Step, Walk};
 use crate::build::GraphBuilder;
 use crate::infer::Value;
 use crate::ir::{Role, TensorId};

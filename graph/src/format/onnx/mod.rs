@@ -18,6 +18,7 @@ mod choice;
 mod emit;
 mod error;
 mod external;
+mod names;
 mod node;
 pub mod proto;
 mod repeat;

@@ -1,13 +1,13 @@
 //! The walk through the nodes: every name gets a fact, constants fold away, the rest becomes steps.
 //!
-//! Names live in scopes, innermost last; a body sees the names around it. Shapes are known everywhere,
-//! so `Shape` and `Size` always fold, and with them the arithmetic on shapes. Values are computed
-//! only where they are small, and within a budget for the whole model, so that a hostile file costs
-//! neither memory nor time.
+//! Shapes are known everywhere, so `Shape` and `Size` always fold, and with them the arithmetic on
+//! shapes. Values are computed only where they are small, and within a budget for the whole model, so
+//! that a hostile file costs neither memory nor time.
 
 use super::bind::{Declared, declared};
 use super::error::OnnxError;
 use super::external::Place;
+use super::names::MAX_LETTERS;
 use super::node::{at, kind_name, label, refuse_bodies, standard, unknown};
 use super::proto::{Graph, Node};
 use super::tensor::Source;
@@ -20,14 +20,6 @@ use std::collections::{BTreeMap, HashMap};
 const MEMORY: u64 = 4 << 20;
 /// Elements of all values looked at.
 const WORK: u64 = 64 << 20;
-
-/// Bytes of the names of bodies, one by one and over all that is in them.
-pub(super) const MAX_LETTERS: usize = 1 << 28;
-/// More of them.
-pub(super) const LETTERS: OnnxError = OnnxError::TooMany {
-    what: "bytes in names of bodies",
-    limit: MAX_LETTERS,
-};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,9 +86,11 @@ pub(super) struct Walk<'a> {
     pub(super) bodies: Bodies,
     /// Declared shapes that contradict inference are passed over.
     pub(super) distrust: bool,
-    memory: u64,
+    /// Elements that may still be kept.
+    pub(super) memory: u64,
     work: u64,
-    letters: usize,
+    /// Bytes that names of bodies may still have.
+    pub(super) letters: usize,
 }
 
 /// Declared types of a graph by tensor.
@@ -127,62 +121,6 @@ impl<'a> Walk<'a> {
             work: WORK,
             letters: MAX_LETTERS,
         }
-    }
-
-    /// Declares `name` in the innermost scope.
-    pub(super) fn define(
-        &mut self,
-        name: &'a str,
-        scope: Option<usize>,
-        mut fact: Fact,
-        kind: Kind,
-    ) -> Result<usize, OnnxError> {
-        let kept = fact.value.as_ref().map_or(0, |value| value.len() as u64);
-        match self.memory.checked_sub(kept) {
-            Some(rest) => self.memory = rest,
-            None => fact.value = None,
-        }
-        let id = self.entries.len();
-        self.entries.push(Entry {
-            name,
-            scope,
-            fact,
-            kind,
-            place: None,
-        });
-        self.bind(name, id)?;
-        Ok(id)
-    }
-
-    /// Declares a tensor of a body that no name means.
-    pub(super) fn unnamed(&mut self, name: &'a str, scope: usize, fact: Fact) -> usize {
-        self.entries.push(Entry {
-            name,
-            scope: Some(scope),
-            fact,
-            kind: Kind::Made,
-            place: None,
-        });
-        self.entries.len() - 1
-    }
-
-    /// Lets `name` mean entry `id` in the innermost scope.
-    pub(super) fn bind(&mut self, name: &'a str, id: usize) -> Result<(), OnnxError> {
-        let innermost = self.scopes.last_mut().map(|scope| scope.insert(name, id));
-        if innermost.flatten().is_some() {
-            return Err(OnnxError::Duplicate {
-                tensor: name.to_owned(),
-            });
-        }
-        Ok(())
-    }
-
-    /// The entry that `name` means.
-    pub(super) fn find(&self, name: &str) -> Option<usize> {
-        self.scopes
-            .iter()
-            .rev()
-            .find_map(|scope| scope.get(name).copied())
     }
 
     fn limit(&self) -> u64 {
@@ -218,16 +156,6 @@ impl<'a> Walk<'a> {
             return Err(OnnxError::Type { tensor, what });
         }
         Ok(())
-    }
-
-    /// A scope for names and steps of a body; it is called after all around it.
-    pub(super) fn scope(&mut self, around: Option<usize>, name: &str) -> Result<usize, OnnxError> {
-        let around = around.map(|scope| &*self.labels[scope]);
-        let label = around.map_or_else(|| name.to_owned(), |around| format!("{around}/{name}"));
-        self.letters = self.letters.checked_sub(label.len()).ok_or(LETTERS)?;
-        self.labels.push(label);
-        self.scopes.push(HashMap::new());
-        Ok(self.labels.len() - 1)
     }
 
     /// All nodes of a graph, in order.
