@@ -121,6 +121,19 @@ pub(crate) struct Reading {
     /// Shape of an input of an .onnx model (may be repeated)
     #[arg(long = "input", value_name = "NAME=1x3x224x224", value_parser = shape)]
     pub(crate) shapes: Vec<(String, Vec<u64>)>,
+    /// Bodies of a model's branches and loops: planned inline, or apart (not planned, with a warning)
+    #[arg(long, value_enum, default_value_t = Bodies::Inline, value_name = "inline|apart", hide_possible_values = true)]
+    pub(crate) bodies: Bodies,
+    /// Pass over declared shapes of an .onnx model that contradict inference
+    #[arg(long)]
+    pub(crate) ignore_declared: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Bodies {
+    #[default]
+    Inline,
+    Apart,
 }
 
 /// The name that asks for the planner of the profile's stock runtime.

@@ -43,6 +43,8 @@ pub(crate) struct Model {
     pub(crate) tflite: bool,
     /// What may need scratch that is not known, in words.
     pub(crate) unknown: Vec<String>,
+    /// That bodies of branches and loops are not planned.
+    unplanned: Option<Diagnostic>,
     /// The `.tflite`, and for whose kernels it was read.
     origin: Option<(Rc<TfliteFile>, Kernels)>,
 }
@@ -56,12 +58,19 @@ impl Model {
             offline: None,
             tflite: false,
             unknown: Vec::new(),
+            unplanned: None,
             origin: None,
         }
     }
 
+    /// What any plan of the model leaves out.
+    pub(crate) fn warnings(&self) -> Vec<Diagnostic> {
+        let unplanned = self.unplanned.iter().cloned();
+        unplanned.chain(self.unknown_scratch()).collect()
+    }
+
     /// That kernels may need more than is planned.
-    pub(crate) fn unknown_scratch(&self) -> Option<Diagnostic> {
+    fn unknown_scratch(&self) -> Option<Diagnostic> {
         if self.unknown.is_empty() {
             return None;
         }

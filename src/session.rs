@@ -194,7 +194,7 @@ fn plan_model(
     if model.tflite && planning.profile != "tflm" {
         session.warnings.extend(stock_hazard(&model.graph));
     }
-    session.warnings.extend(model.unknown_scratch());
+    session.warnings.extend(model.warnings());
     Ok(session)
 }
 

@@ -3,6 +3,7 @@
 use crate::session::{GraphSide, Session};
 use crate::units::{bytes, count, exact, percent};
 use bayplan_graph::Role;
+use bayplan_graph::format::bodies::APART;
 use bayplan_planner::sweep::Profile;
 use bayplan_planner::{Claim, Step, table};
 use serde::Serialize;
@@ -40,6 +41,7 @@ pub(crate) struct Json {
     order: &'static str,
     checked: bool,
     certified: bool,
+    unplanned_bodies: Vec<String>,
     budget_bytes: Option<u64>,
     fits: Option<bool>,
     elapsed_ms: f64,
@@ -138,6 +140,7 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         order: "file",
         checked: true,
         certified: graph.is_some(),
+        unplanned_bodies: graph.map_or_else(Vec::new, unplanned_bodies),
         budget_bytes: budget,
         fits: budget.and_then(|budget| fits(session, budget)),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
@@ -154,6 +157,13 @@ fn intermediates(side: &GraphSide) -> (usize, u64) {
     made.fold((0, 0), |(n, sum), (_, t)| {
         (n + 1, sum.saturating_add(t.bytes))
     })
+}
+
+/// Nodes whose bodies are not in the plan.
+fn unplanned_bodies(side: &GraphSide) -> Vec<String> {
+    let nodes = side.graph().nodes().values();
+    let apart = nodes.filter(|node| node.op.ends_with(APART));
+    apart.map(|node| node.name.clone()).collect()
 }
 
 /// In-place offers taken, and all of them.
@@ -253,6 +263,17 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         }
     }
     let mut lines: Vec<String> = session.graph.as_ref().map(model).into_iter().collect();
+    let apart = session
+        .graph
+        .as_ref()
+        .map_or_else(Vec::new, unplanned_bodies);
+    if let Some(first) = apart.first() {
+        let what = count(apart.len(), "operator");
+        let first = crate::report::grid::visible(first);
+        lines.push(format!(
+            "apart     the bodies of {what} are not planned: `{first}` is the first"
+        ));
+    }
     // A long reason moves the last column for all rows alike.
     let wide = rows
         .iter()

@@ -9,12 +9,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 #![expect(clippy::print_stdout, reason = "stated skips")]
 
+#[path = "corpus/library.rs"]
+mod library;
 #[path = "corpus/stock.rs"]
 mod stock;
 
-use bayplan_graph::bytes::Mapped;
-use bayplan_graph::format::{onnx, tflite};
-use bayplan_graph::{Graph, Lifetimes, PlanOptions, Policy, Role, Schedule, plan};
+use bayplan_graph::{PlanOptions, Policy, plan};
+use library::{Flags, counted, read, read_tflite};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -54,7 +55,7 @@ struct Model {
     file: String,
     /// What the command needs to read it.
     flags: &'static str,
-    /// How the library has to read it, where no flag says so.
+    /// Why the command counts other bytes than the library, if it does.
     reading: &'static str,
     /// What the command says, where it refuses the model.
     refused: &'static str,
@@ -213,6 +214,28 @@ fn the_command_plans_with_all_sharing_and_certifies() {
     });
 }
 
+/// No bodies are left out where they are not asked to be.
+#[test]
+fn models_whose_bodies_do_not_count_are_planned_with_them_too() {
+    each(|model, path| {
+        if !model.flags.contains("--bodies apart") {
+            return Ok(());
+        }
+        let inline = model.flags.replace("--bodies apart", "");
+        let flags: Vec<&str> = inline.split_whitespace().collect();
+        let done = run("plan", path, &flags);
+        let plan: Value = serde_json::from_slice(&done.stdout)
+            .map_err(|_| String::from_utf8_lossy(&done.stderr).into_owned())?;
+        let apart = json("plan", path, model, &[])?;
+        let bodies = |plan: &Value| plan["unplanned_bodies"].as_array().map(Vec::len);
+        let held = plan["certified"] == true
+            && bodies(&plan) == Some(0)
+            && bodies(&apart) > Some(0)
+            && plan["steps"].as_u64() > apart["steps"].as_u64();
+        held.then_some(()).ok_or(format!("{plan}\n{apart}"))
+    });
+}
+
 #[test]
 fn the_command_refuses_with_the_known_reason() {
     each(|model, path| {
@@ -225,73 +248,6 @@ fn the_command_refuses_with_the_known_reason() {
             Ok(_) => Err("was planned".into()),
         }
     });
-}
-
-/// The shapes in `--input NAME=1x3 --input …`, the only flag that this understands.
-fn shapes(flags: &str) -> Result<BTreeMap<String, Vec<u64>>, String> {
-    let words = flags.split_whitespace().filter(|word| *word != "--input");
-    let shape = |word: &str| {
-        let (name, dims) = word.split_once('=')?;
-        let dims: Result<_, _> = dims.split('x').map(str::parse).collect();
-        Some((name.to_owned(), dims.ok()?))
-    };
-    words
-        .map(|word| shape(word).ok_or(format!("{word} is no shape of an input")))
-        .collect()
-}
-
-fn read_tflite(path: &Path, control_flow: tflite::ControlFlow) -> tflite::TfliteModel {
-    let bytes = Mapped::open(path, 0).unwrap();
-    let options = tflite::ReadOptions {
-        control_flow,
-        alignment: 1,
-        ..tflite::ReadOptions::default()
-    };
-    tflite::read(&bytes, "model", &options).unwrap()
-}
-
-/// Reads as the column `reading` of the table says.
-fn read(path: &Path, model: &Model) -> Result<Graph, String> {
-    let apart = model.reading == "bodies_apart";
-    if path.extension() == Some(OsStr::new("onnx")) {
-        let options = onnx::ReadOptions {
-            inputs: shapes(model.flags)?,
-            bodies_apart: apart,
-            ignore_declared: model.reading == "ignore_declared",
-            ..onnx::ReadOptions::default()
-        };
-        let bytes = Mapped::open(path, 0).map_err(|error| error.to_string())?;
-        return onnx::read(&bytes, "model", &options).map_err(|error| error.to_string());
-    }
-    let bodies = if apart {
-        tflite::ControlFlow::OpaqueBodies
-    } else {
-        tflite::ControlFlow::Refuse
-    };
-    Ok(read_tflite(path, bodies).graph)
-}
-
-/// The figures from lifetimes alone: no placement, no scratch.
-fn counted(graph: &Graph) -> Figures {
-    let schedule = Schedule::file_order(graph);
-    let lifetimes = Lifetimes::new(graph, &schedule, true);
-    let mut loads = vec![0_u64; graph.nodes().len() + 1];
-    let (mut activations, mut naive) = (0, 0);
-    for (id, tensor) in graph.tensors().iter() {
-        let counts = tensor.bytes > 0 && tensor.role != Role::State;
-        if let (Some(life), true) = (lifetimes.get(id), counts) {
-            activations += 1;
-            naive += tensor.bytes;
-            for step in life.start.0..life.end.0 {
-                loads[step as usize] += tensor.bytes;
-            }
-        }
-    }
-    Figures {
-        activations,
-        naive,
-        max_load: loads.into_iter().max().unwrap_or(0),
-    }
 }
 
 #[test]
@@ -358,7 +314,7 @@ fn the_plan_inside_a_real_file_is_read() {
         if model.file != "tflite/tflm_person_detect_vela_ethosu.tflite" {
             return Ok(());
         }
-        let model = read_tflite(path, tflite::ControlFlow::Refuse);
+        let model = read_tflite(path, &Flags::default())?;
         let plan = model.offline.unwrap().unwrap();
         let found = (plan.version, plan.offsets.len(), plan.offsets[0].len());
         assert_eq!((found, model.workspaces.len()), ((0, 1, 6), 2));

@@ -71,7 +71,9 @@ fn offline(input: String, model: &Model, out: &Out) -> Result<Session, Failure> 
         .help("`bayplan plan` makes a plan of it, checked and certified")
         .cannot());
     }
-    session::offline_plan(input, model, out.colour)
+    let session = session::offline_plan(input, model, out.colour)?;
+    super::warn(&session.warnings, out);
+    Ok(session)
 }
 
 /// The plan must be for this very graph.

@@ -58,6 +58,9 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
     let mut rows = Vec::new();
     let mut best: Option<Session> = None;
     let (subject, planning) = Subject::load(input, planning)?;
+    if let Subject::Model(model) = &subject {
+        super::warn(&model.warnings(), out);
+    }
     let stock = subject.stock(&planning, out)?;
     let ours = planning.strategy.clone().filter(|name| name != STOCK);
     for variant in subject.variants(&planning) {

@@ -30,7 +30,9 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
     let input = match input::load(&args.input, &args.planning.reading)? {
         Input::Graph(model) => {
             let other = model.under(&session::profile(&args.planning))?;
-            Input::Graph(other.map_or(model, Box::new))
+            let model = other.map_or(model, Box::new);
+            super::warn(&model.warnings(), out);
+            Input::Graph(model)
         }
         other => other,
     };

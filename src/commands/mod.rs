@@ -23,10 +23,15 @@ use std::path::Path;
 /// Loads and plans; what there is to be warned of goes to stderr.
 pub(crate) fn open(path: &Path, planning: &Planning, out: &Out) -> Result<Session, Failure> {
     let session = session::open(path, planning, out.colour)?;
-    if !session.warnings.is_empty() {
-        diagnostics::print(out.colour, &session.warnings);
-    }
+    warn(&session.warnings, out);
     Ok(session)
+}
+
+/// What ends nothing, told on stderr.
+pub(crate) fn warn(warnings: &[Diagnostic], out: &Out) {
+    if !warnings.is_empty() {
+        diagnostics::print(out.colour, warnings);
+    }
 }
 
 /// Writes a file under a temporary name and renames it; never over one of the inputs.

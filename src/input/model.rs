@@ -1,9 +1,12 @@
 //! Model files of others: `.tflite` and `.onnx`. They are mapped, not read into memory.
 
 use super::{Input, Model, add_facts};
-use crate::args::Reading;
+use crate::args::{self, Reading};
 use crate::failure::{Diagnostic, Failure};
+use crate::units::{count, exact};
+use bayplan_graph::Graph;
 use bayplan_graph::bytes::Mapped;
+use bayplan_graph::format::bodies::{Bodies, OpaqueBodies};
 use bayplan_graph::format::tflite::{Kernels, TfliteModel};
 use bayplan_graph::format::{onnx, own, tflite};
 use bayplan_graph::stock::Pinned;
@@ -129,12 +132,12 @@ fn of_tflite(
     reading: &Reading,
     kernels: Kernels,
 ) -> Result<Model, Failure> {
-    if !reading.dims.is_empty() || !reading.shapes.is_empty() {
-        let title =
-            "--dim and --input are for .onnx models; the shapes of a .tflite are taken as declared";
+    if !reading.dims.is_empty() || !reading.shapes.is_empty() || reading.ignore_declared {
+        let title = "--dim, --input and --ignore-declared are for .onnx models; the shapes of a .tflite are taken as declared";
         return Err(Diagnostic::new("E0107", title).cannot());
     }
     let options = tflite::ReadOptions {
+        bodies: bodies(reading),
         kernels,
         ..tflite::ReadOptions::default()
     };
@@ -143,10 +146,12 @@ fn of_tflite(
     let offline = offline(&model);
     let file = own::file(&model.graph);
     let unknown = unknown(&model, kernels);
+    let unplanned = unplanned(path, &model.graph, &model.opaque);
     Ok(Model {
         offline,
         tflite: true,
         unknown,
+        unplanned,
         ..Model::plain(model.graph, file)
     })
 }
@@ -190,16 +195,55 @@ fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<M
                 folder
             }
         }),
-        ..onnx::ReadOptions::default()
+        bodies: bodies(reading),
+        ignore_declared: reading.ignore_declared,
     };
     let model = onnx::read_with_weights(bytes, name, &options);
-    let model = model.map_err(|error| refused(path, "E0407", &error.to_string()).cannot())?;
-    if let Some(first) = model.unplanned_bodies.first() {
-        let title = format!(
-            "`{first}` is an If whose branch only the run knows: its body would need memory that is not planned"
-        );
-        return Err(refused(path, "E0407", &title).cannot());
-    }
+    let model = model.map_err(|error| {
+        let told = refused(path, "E0407", &error.to_string());
+        let told = match error {
+            onnx::OnnxError::Clash { .. } => told.help("--ignore-declared passes over it"),
+            _ => told,
+        };
+        told.cannot()
+    })?;
     let file = own::file(&model.graph);
-    Ok(Model::plain(model.graph, file))
+    let unplanned = unplanned(path, &model.graph, &model.opaque);
+    Ok(Model {
+        unplanned,
+        ..Model::plain(model.graph, file)
+    })
+}
+
+fn bodies(reading: &Reading) -> Bodies {
+    match reading.bodies {
+        args::Bodies::Inline => Bodies::Inline,
+        args::Bodies::Apart => Bodies::Apart,
+    }
+}
+
+/// That the bodies of these nodes are not planned, and how many bytes they make.
+fn unplanned(path: &Path, graph: &Graph, opaque: &[OpaqueBodies]) -> Option<Diagnostic> {
+    const SHOWN: usize = 8;
+    if opaque.is_empty() {
+        return None;
+    }
+    let bytes = |opaque: &OpaqueBodies| opaque.bytes;
+    let total = opaque.iter().map(bytes).fold(0, u64::saturating_add);
+    let title = format!(
+        "the bodies of {} are not planned: what they make is {}, in memory of the runtime's own",
+        count(opaque.len(), "operator"),
+        exact(total)
+    );
+    let mut told = Diagnostic::new("E0409", title)
+        .help("--bodies inline plans them")
+        .warning();
+    for opaque in opaque.iter().take(SHOWN) {
+        let node = &graph.nodes()[opaque.node];
+        told = told.note(format!("`{}`: {}", node.name, exact(opaque.bytes)));
+    }
+    if opaque.len() > SHOWN {
+        told = told.note(format!("and {} more", opaque.len() - SHOWN));
+    }
+    Some(told.note(format!("in {}", path.display())))
 }

@@ -56,15 +56,19 @@ const OWN: &[(&str, &str)] = &[
     ),
     (
         "E0406",
-        "The .tflite file cannot be read or planned: it is cut short, points outside itself, or has operators (IF, WHILE) whose bodies would need memory that is not planned. The message names the operator or the byte.",
+        "The .tflite file cannot be read or planned: it is cut short, points outside itself, or has a branch or loop whose bodies cannot be inlined, for instance a loop that changes the size of what it carries. The message names the operator or the byte.",
     ),
     (
         "E0407",
-        "The .onnx file cannot be read or planned: a shape that depends on a dimension that is not given (--dim NAME=N, --input NAME=SHAPE), data outside the model's folder, an operator whose result only the run knows. The message names the tensor, the operator and the flag that helps.",
+        "The .onnx file cannot be read or planned: a shape that depends on a dimension that is not given (--dim NAME=N, --input NAME=SHAPE), data outside the model's folder, an operator whose result only the run knows, a declared shape that contradicts what the operators make (--ignore-declared), a branch or loop whose bodies cannot be inlined. The message names the tensor, the operator and the flag that helps.",
     ),
     (
         "E0408",
         "The stock runtime of the profile asks its kernels how much scratch they need. For custom operators, and for files with compressed weights, the answer is not known here: the plan is right for the tensors, but the runtime may need a larger arena. Say it with --ops FILE.ron.",
+    ),
+    (
+        "E0409",
+        "With --bodies apart a branch or loop is one node, and what its bodies need is not planned: a runtime that gives every body memory of its own needs that memory besides. The message says how many bytes the bodies make. --bodies inline, the default, plans them.",
     ),
     (
         "E0501",

@@ -1,5 +1,6 @@
 //! Readers of model files. Each fills a [`crate::GraphBuilder`]; the graph knows no format.
 
+pub mod bodies;
 pub mod file;
 mod inline;
 pub mod onnx;

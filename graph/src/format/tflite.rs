@@ -6,22 +6,27 @@
 //!
 //! - **Names.** Tensors are called as in the file; one without a name is `#index`, one whose name is
 //!   taken `name#index`. Nodes are called `OPERATOR#index` after their position in the file.
-//!   Inlined subgraphs put the call before it: `CALL_ONCE#0/ASSIGN_VARIABLE#1`.
+//!   Inlined subgraphs put what runs them before it: `CALL_ONCE#0/ASSIGN_VARIABLE#1`,
+//!   `IF#3/else/ADD#0`, `WHILE#1/cond/LESS#0`.
 //! - **Roles.** Graph inputs and outputs; variables (`is_variable`) are states; what has data in the
 //!   file, and what folds to a constant, is a weight; all else an activation.
 //! - **Folded** at load: DEQUANTIZE, DENSIFY, RESHAPE, TRANSPOSE, CAST, PACK and SHAPE of constants.
 //!   They are no nodes; [`TfliteModel::folded`] lists them. [`Kernels::Micro`] folds nothing.
 //! - **Resource variables** become one state each, beside the tensors of the file: a `READ_VARIABLE`
 //!   reads it (as one operand more), an `ASSIGN_VARIABLE` writes it. Handles have no bytes.
-//! - **Calls.** `CALL` and `CALL_ONCE` are inlined with a scope. `IF`, `WHILE` and their kind are
-//!   refused, or with [`ControlFlow::OpaqueBodies`] one node each whose bodies are not planned.
+//! - **Calls, branches, loops.** `CALL`, `CALL_ONCE`, `IF` and `WHILE` are inlined with a scope;
+//!   [`super::bodies`] says why that is sound for the latter two. With [`Bodies::Apart`] those are one
+//!   node each whose bodies are not planned. `STABLEHLO_WHILE` and its kind are refused. Constants and
+//!   variables of a subgraph that runs at several places are one tensor.
 //! - **Workspaces.** A tensor that nothing makes, without data, read by one custom operator, is that
 //!   operator's scratch (Ethos-U files have such).
 //! - **Scratch of kernels** is added for [`Kernels::Micro`] ([`micro`]) and in part for
 //!   [`Kernels::LiteRt`] (as large as operands), and not known otherwise.
 //! - **In-place offers and views** are facts of kernels ([`ops`]); shapes are as declared.
 
+mod branch;
 mod build;
+mod calls;
 mod element;
 mod error;
 mod flat;
@@ -35,13 +40,15 @@ mod nodes;
 mod offline;
 mod opaque;
 pub mod ops;
+mod repeat;
 mod resources;
 mod schema;
 mod scratch;
 mod tensors;
 
+pub use super::bodies::{Bodies, OpaqueBodies};
 pub use error::TfliteError;
-pub use model::{ControlFlow, Kernels, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
+pub use model::{Kernels, Metadata, Place, ReadOptions, TfliteModel};
 pub use offline::{OFFLINE_PLAN, OfflinePlan, OfflinePlanError};
 
 /// Reads a model. `name` is what its graph is called.

@@ -338,7 +338,7 @@ fn what_cannot_be_sized_says_what_would_help() {
     );
     assert!(read(&model(&["2", "hits"], "NonZero"), "m", &with_dim("hits", 4)).is_ok());
     let text = refusal(&model(&["2", "3"], "Loop"), &ReadOptions::default());
-    has(&text, &["`the Loop` (Loop)", "rounds"]);
+    has(&text, &["`the Loop` (Loop)", "its body is missing"]);
     let text = refusal(&model(&["?"], "SequenceAt"), &ReadOptions::default());
     has(&text, &["`y`", "SequenceAt", "sequences"]);
     assert!(read(&model(&["2", "3"], "Fancy"), "m", &ReadOptions::default()).is_ok());

@@ -2,7 +2,7 @@
 
 use crate::make::{body, file, floats, node, typed, value, with};
 use bayplan_graph::format::onnx::proto::{Graph, Node, Tensor};
-use bayplan_graph::format::onnx::{ReadOptions, read, read_with_weights};
+use bayplan_graph::format::onnx::{Bodies, ReadOptions, read, read_with_weights};
 use bayplan_graph::{Lifetimes, Schedule};
 
 fn branch(op: &str, reads: &str) -> Graph {
@@ -73,16 +73,25 @@ fn a_decided_branch_takes_the_place_of_its_if() {
         .collect();
     assert_eq!(scopes, ["the If", "the If"]);
     let apart = ReadOptions {
-        bodies_apart: true,
+        bodies: Bodies::Apart,
         ..ReadOptions::default()
     };
-    assert_eq!(ops(&taken, &apart), ["Relu", "Exp", "If", "Add"]);
+    assert_eq!(
+        ops(&taken, &apart),
+        ["Relu", "Exp", "If (bodies apart)", "Add"]
+    );
 }
 
 #[test]
-fn an_undecided_branch_keeps_what_it_reads_alive() {
-    let model = read_with_weights(&model("flag", vec![]), "m", &ReadOptions::default()).unwrap();
-    assert_eq!(model.unplanned_bodies, ["the If"]);
+fn an_undecided_branch_apart_keeps_what_it_reads_alive() {
+    let apart = ReadOptions {
+        bodies: Bodies::Apart,
+        ..ReadOptions::default()
+    };
+    let model = read_with_weights(&model("flag", vec![]), "m", &apart).unwrap();
+    let opaque = &model.opaque[0];
+    let name = &model.graph.nodes()[opaque.node].name;
+    assert_eq!((&**name, opaque.bytes), ("the If", 4 * 32));
     let graph = model.graph;
     let lives = Lifetimes::new(&graph, &Schedule::file_order(&graph), true);
     let end = |name: &str| {

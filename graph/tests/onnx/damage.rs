@@ -1,6 +1,6 @@
 //! Files cut short and bytes changed: an answer or an error, never a panic.
 
-use crate::make::{body, file, floats, ints, node, value, with};
+use crate::make::{body, file, floats, ints, node, typed, value, with};
 use bayplan_graph::format::onnx::fuzz;
 use bayplan_graph::format::onnx::proto::{Attribute, Graph};
 use proptest::prelude::*;
@@ -28,6 +28,24 @@ fn rich() -> Vec<u8> {
         node("If", &["yes"], &["f"]),
         body("then_branch", inner("Relu")),
     );
+    let arm = |op: &str| Graph {
+        node: vec![node(op, &["w"], &["o"])],
+        output: vec![value("o", &["?", "?", "?"])],
+        ..Graph::default()
+    };
+    let undecided = with(
+        node("If", &["flag"], &["g"]),
+        body("then_branch", arm("Exp")),
+    );
+    let undecided = with(undecided, body("else_branch", arm("Identity")));
+    let turns = Graph {
+        node: vec![node("Add", &["a", "w"], &["b"])],
+        input: ["i", "go", "a"].map(|name| value(name, &["?"])).to_vec(),
+        output: ["go", "b", "b"]
+            .map(|name| value(name, &["?", "?", "?"]))
+            .to_vec(),
+        ..Graph::default()
+    };
     file(Graph {
         node: vec![
             with(node("Conv", &["x", "W"], &["c"]), list("strides", &[1, 1])),
@@ -56,9 +74,14 @@ fn rich() -> Vec<u8> {
             ),
             node("Reshape", &["f", "u"], &["r"]),
             node("Tile", &["r", "tiles"], &["w"]),
-            node("Add", &["w", "w"], &["y"]),
+            undecided,
+            with(
+                node("Loop", &["three", "", "g"], &["l", "all"]),
+                body("body", turns),
+            ),
+            node("Add", &["l", "w"], &["y"]),
         ],
-        input: vec![value("x", &["N", "3", "8", "8"])],
+        input: vec![value("x", &["N", "3", "8", "8"]), typed("flag", 9, &[])],
         output: vec![value("y", &["?", "?", "?"])],
         value_info: vec![value("c", &["N", "4", "6", "6"])],
         initializer: vec![
@@ -67,6 +90,7 @@ fn rich() -> Vec<u8> {
             ints("two1", &[2]),
             ints("rest", &[-1]),
             ints("tiles", &[1, 2, 1]),
+            ints("three", &[3]),
         ],
         ..Graph::default()
     })
@@ -81,13 +105,17 @@ fn the_rich_model_is_read() {
     };
     let graph = read(&rich(), "rich", &options).unwrap();
     let ops: Vec<&str> = graph.nodes().values().map(|n| &*n.op).collect();
-    assert_eq!(ops, ["Conv", "Relu", "Reshape", "Tile", "Add"]);
+    let straight = ["Conv", "Relu", "Reshape", "Tile"];
+    let bodies = ["Exp", "Identity", "If", "Loop/enter", "Add", "Loop", "Add"];
+    assert_eq!(ops, [&straight[..], &bodies].concat());
 }
 
 #[test]
 fn every_cut_is_survived() {
     let whole = rich();
-    (0..whole.len()).for_each(|end| fuzz(&whole[..end]));
+    for end in 0..whole.len() {
+        fuzz(&whole[..end]);
+    }
 }
 
 /// 20,000, or as many as `BAYPLAN_FUZZ_CASES` says.

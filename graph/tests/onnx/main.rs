@@ -1,11 +1,15 @@
 //! Reading `.onnx` from outside: files built, cut and damaged here (real models: `tests/corpus.rs`).
 //!
-//! `cases`: mistakes that readers have made before. `control`: branches, captures, order of nodes.
-//! `damage`: cut and mutated files. `make` builds models from the reader's own messages.
+//! `bodies`: undecided branches and loops, inlined and run. `cases`: mistakes that readers have made
+//! before. `control`: branches, captures, order of nodes. `damage`: cut and mutated files. `make`
+//! builds models from the reader's own messages.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 
+mod bodies;
 mod cases;
 mod control;
 mod damage;
 mod make;
+#[path = "../shared/turns.rs"]
+mod turns;

@@ -1,9 +1,9 @@
-//! Files with several subgraphs: calls inlined, branches refused or opaque, resource variables.
+//! Files with several subgraphs: calls inlined, branches apart, resource variables.
 
 use crate::files::read;
 use crate::writer::{Fields, Value, buffer, file, model, op, stored, subgraph, tensor, with};
 use bayplan_graph::Role;
-use bayplan_graph::format::tflite::{self, ControlFlow, ReadOptions, TfliteModel};
+use bayplan_graph::format::tflite::{self, Bodies, ReadOptions, TfliteModel};
 
 const CALL: i32 = 31;
 const IF: i32 = 118;
@@ -135,7 +135,7 @@ fn calls_that_unfold_without_end_are_refused() {
 }
 
 #[test]
-fn branches_are_refused_or_opaque() {
+fn branches_may_stay_apart() {
     let branch = options(
         op(0, &[0, 1], &[2]),
         92,
@@ -155,21 +155,14 @@ fn branches_are_refused_or_opaque() {
         &[main, with(inner, &[(4, Value::Text("then"))])],
         &[],
     );
-    let message = read(&both).unwrap_err().to_string();
-    assert!(
-        message.contains("`IF#0` runs subgraphs 1 (`then`)"),
-        "{message}"
-    );
     let options = ReadOptions {
-        control_flow: ControlFlow::OpaqueBodies,
+        bodies: Bodies::Apart,
         ..ReadOptions::default()
     };
     let read = tflite::read(&file(&both), "test", &options).unwrap();
     assert_eq!(nodes(&read), ["IF#0"]);
-    assert_eq!(
-        (&read.opaque[0].subgraphs[..], read.opaque[0].bytes),
-        (&[1][..], 16)
-    );
+    let node = &read.graph.nodes()[read.opaque[0].node];
+    assert_eq!((&*node.op, read.opaque[0].bytes), ("IF (bodies apart)", 16));
     assert!(read.tensors[1].iter().all(Option::is_none));
 }
 
@@ -219,7 +212,7 @@ fn branches_into_unknown_subgraphs_are_always_refused() {
         &[op(0, &[0], &[1])],
     );
     let options = ReadOptions {
-        control_flow: ControlFlow::OpaqueBodies,
+        bodies: Bodies::Apart,
         ..ReadOptions::default()
     };
     let read = tflite::read(&file(&model(&[206], &[main], &[])), "test", &options);

@@ -1,12 +1,15 @@
 //! Damaged files are read or refused, never a panic.
+//!
+//! `PROPTEST_CASES=200000` tries more of them.
 
 use crate::writer::{Value, buffer, file, model, op, stored, subgraph, tensor, with};
-use bayplan_graph::format::tflite::fuzz::read_any;
+use bayplan_graph::format::tflite::{self, fuzz::read_any};
 use proptest::prelude::*;
 
-/// A bit of everything: constants inside and behind, a variable, a call, a resource, metadata.
+/// A bit of everything: constants inside and behind, a variable, a call, a branch, a loop, a resource,
+/// metadata.
 fn sample() -> Vec<u8> {
-    let kinds = [0, 22, 27, 32, 129, 142, 144, 118];
+    let kinds = [0, 22, 27, 32, 129, 142, 144, 118, 119];
     let handle = with(tensor("h", &[]), &[(1, Value::U8(13))]);
     let tensors = [
         tensor("x", &[4]),
@@ -20,8 +23,13 @@ fn sample() -> Vec<u8> {
         tensor("y", &[4]),
         handle.clone(),
         stored("far", &[1], 2),
+        with(tensor("flag", &[]), &[(1, Value::U8(6))]),
+        tensor("chosen", &[4]),
+        tensor("turned", &[4]),
+        handle.clone(),
     ];
     let run = |kind: u8, fields| [(3, Value::U8(kind)), (4, Value::Table(fields))];
+    let bodies = |first, second| vec![(0, Value::I32(first)), (1, Value::I32(second))];
     let var = run(111, vec![(1, Value::Text("ring"))]);
     let ops = [
         with(op(4, &[], &[]), &run(103, vec![(0, Value::I32(1))])),
@@ -30,9 +38,13 @@ fn sample() -> Vec<u8> {
         op(2, &[3, 1, 1, -1, 4], &[5]),
         with(op(5, &[], &[6]), &var),
         op(6, &[6, 7], &[]),
+        op(3, &[5], &[8]),
+        with(op(7, &[8, 5], &[9]), &run(92, bodies(2, 3))),
+        with(op(8, &[9, 6], &[10, 11]), &run(93, bodies(4, 5))),
+        op(6, &[11, 10], &[]),
     ];
     let init = subgraph(
-        &[handle, stored("zero", &[4], 1)],
+        &[handle.clone(), stored("zero", &[4], 1)],
         &[],
         &[],
         &[with(op(5, &[], &[0]), &var), op(6, &[0, 1], &[])],
@@ -43,13 +55,26 @@ fn sample() -> Vec<u8> {
     ];
     let far = vec![(1, Value::U64(8)), (2, Value::U64(4))];
     let main = subgraph(&tensors, &[0], &[5], &ops);
-    let all = model(&kinds, &[main, init], &[buffer(16), far]);
+    let [a, b, c] = ["a", "b", "c"].map(|name| tensor(name, &[4]));
+    let flag = with(tensor("again", &[]), &[(1, Value::U8(6))]);
+    let state = with(tensor("kept", &[4]), &[(5, Value::U8(1))]);
+    let list = [a.clone(), b.clone(), state];
+    let yes = subgraph(&list, &[0], &[1], &[op(0, &[0, 2], &[1])]);
+    let no = subgraph(&list[..1], &[0], &[0], &[]);
+    let list = [a.clone(), handle.clone(), flag];
+    let test = subgraph(&list, &[0, 1], &[2], &[op(3, &[0], &[2])]);
+    let list = [a, handle, b, c];
+    let turn = [op(0, &[0, 0], &[2]), op(1, &[2], &[3])];
+    let turn = subgraph(&list, &[0, 1], &[3, 1], &turn);
+    let subgraphs = [main, init, yes, no, test, turn];
+    let all = model(&kinds, &subgraphs, &[buffer(16), far]);
     file(&with(all, &[(6, Value::Tables(vec![entry]))]))
 }
 
 #[test]
 fn the_sample_is_a_model_and_no_beginning_of_it_panics() {
     let bytes = sample();
+    assert!(tflite::read(&bytes, "sample", &tflite::ReadOptions::default()).is_ok());
     assert!(read_any(&bytes));
     for end in 0..bytes.len() {
         read_any(&bytes[..end]);

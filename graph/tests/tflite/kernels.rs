@@ -1,13 +1,15 @@
-//! One file, read for three kinds of kernels.
+//! Files read for three kinds of kernels.
 
+use crate::control::{branch, flag};
 use crate::writer::{Fields, buffer, file, model, op, stored, subgraph, tensor};
 use bayplan_graph::Role;
-use bayplan_graph::format::tflite::{self, Kernels, ReadOptions, TfliteModel};
+use bayplan_graph::format::tflite::{self, Bodies, Kernels, ReadOptions, TfliteModel};
 
 const ADD: i32 = 0;
 const DEQUANTIZE: i32 = 6;
 const CUSTOM: i32 = 32;
 const MEAN: i32 = 40;
+const IF: i32 = 118;
 const BATCH_MATMUL: i32 = 126;
 
 /// c → w (constant); x + w → s; custom s → m; the mean of m over 2 axes → r; r × m → y.
@@ -68,4 +70,31 @@ fn scratch_and_folding_follow_the_kernels() {
     let role = |model: &TfliteModel| model.graph.tensors().values().nth(2).unwrap().role;
     let roles = [&plain, &litert, &micro].map(role);
     assert_eq!(roles, [Role::Weight, Role::Weight, Role::Activation]);
+}
+
+#[test]
+fn kernels_in_bodies_have_their_scratch() {
+    let tensors = [flag("c"), tensor("x", &[4, 4]), tensor("y", &[1, 4])];
+    let main = subgraph(&tensors, &[0, 1], &[2], &[branch(&[0, 1], &[2], &[1, 1])]);
+    let inner = [
+        tensor("m", &[4, 4]),
+        stored("axes", &[2], 1),
+        tensor("r", &[1, 4]),
+    ];
+    let body = subgraph(&inner, &[0], &[2], &[op(1, &[0, 1], &[2])]);
+    let bytes = file(&model(&[IF, MEAN], &[main, body], &[buffer(8)]));
+    let read = |bodies| {
+        let options = ReadOptions {
+            bodies,
+            kernels: Kernels::Micro,
+            ..ReadOptions::default()
+        };
+        tflite::read(&bytes, "test", &options).unwrap()
+    };
+    let blocks = &[8, 8][..];
+    let inline = read(Bodies::Inline);
+    let bodies = ["IF#0/then/MEAN#0", "IF#0/else/MEAN#0"];
+    assert_eq!(scratch(&inline), bodies.map(|name| (name, blocks)));
+    let apart = read(Bodies::Apart);
+    assert!(scratch(&apart).is_empty() && apart.scratch_unknown.is_empty());
 }

@@ -3,7 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 
 mod calls;
+mod control;
 mod damage;
 mod files;
 mod kernels;
+mod random;
+mod refused;
+#[path = "../shared/turns.rs"]
+mod turns;
 mod writer;

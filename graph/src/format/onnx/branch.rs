@@ -1,19 +1,23 @@
-//! `If`: a decided one is replaced by its branch; an undecided one stays a node that reads whatever
-//! its branches read from outside, so that those tensors live until it has run. The tensors inside
-//! the branches of an undecided `If` are not planned: its kernel runs them in memory of its own.
+//! `If`: a decided one is replaced by its branch; of an undecided one both branches are inlined
+//! (`choice`). With [`Bodies::Apart`] an undecided one, and a decided one whose branch reads tensors
+//! around it, stays a node that reads whatever its branches read from outside, so that those tensors
+//! live until it has run; the tensors inside are not planned, only counted.
 
 use super::error::OnnxError;
 use super::node::{at, kind_name, label};
 use super::proto::{Graph, Node};
 use super::walk::{Body, Kind, Step, Walk, declarations, truth, words};
+use crate::format::bodies::{APART, Bodies};
 use crate::infer::Fact;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 /// What a branch was found to do.
 struct Outcome {
     results: Vec<Fact>,
     /// Entries around it that it reads.
     captures: Vec<usize>,
+    /// Bytes of the results of its nodes.
+    bytes: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -35,9 +39,13 @@ impl<'a> Walk<'a> {
         match truth(&self.entries[condition].fact) {
             Some(true) => self.decided(node, place, body, condition, yes),
             Some(false) => self.decided(node, place, body, condition, no),
+            None if self.bodies == Bodies::Inline => {
+                self.choose(node, place, body, condition, [yes, no])
+            }
             None => {
-                let outcomes = [self.probe(node, place, yes)?, self.probe(node, place, no)?];
-                self.keep(node, place, body, condition, &outcomes)
+                let yes = self.probe(node, place, body.scope, yes)?;
+                let no = self.probe(node, place, body.scope, no)?;
+                self.keep(node, place, body, condition, &[yes, no])
             }
         }
     }
@@ -51,8 +59,8 @@ impl<'a> Walk<'a> {
         condition: usize,
         branch: &'a Graph,
     ) -> Result<(), OnnxError> {
-        if self.bodies_apart {
-            let outcome = self.probe(node, place, branch)?;
+        if self.bodies == Bodies::Apart {
+            let outcome = self.probe(node, place, body.scope, branch)?;
             if !outcome.captures.is_empty() {
                 return self.keep(node, place, body, condition, &[outcome]);
             }
@@ -60,16 +68,15 @@ impl<'a> Walk<'a> {
         self.inline(node, place, body, branch)
     }
 
-    /// Walks the branch in a scope of its own.
-    fn enter(
+    /// Walks the branch in a scope of its own, called `name`.
+    pub(super) fn enter(
         &mut self,
-        node: &Node,
-        place: usize,
+        (node, place): (&Node, usize),
+        around: Option<usize>,
+        name: &str,
         branch: &'a Graph,
     ) -> Result<Vec<usize>, OnnxError> {
-        let scope = Some(self.labels.len());
-        self.labels.push(label(node, place));
-        self.scopes.push(HashMap::new());
+        let scope = Some(self.scope(around, name)?);
         self.initializers(branch, scope)?;
         let declared = declarations(branch)?;
         self.nodes(Body {
@@ -105,7 +112,8 @@ impl<'a> Walk<'a> {
         branch: &'a Graph,
     ) -> Result<(), OnnxError> {
         let before = self.entries.len();
-        let results = self.enter(node, place, branch)?;
+        let name = label(node, place);
+        let results = self.enter((node, place), body.scope, &name, branch)?;
         let mut named = HashSet::new();
         let pairs = node.output.iter().zip(results);
         for (name, id) in pairs.filter(|(name, _)| !name.is_empty()) {
@@ -141,6 +149,7 @@ impl<'a> Walk<'a> {
             inputs: vec![Some(id)],
             outputs: vec![copy],
             scope: body.scope,
+            offers: Vec::new(),
         });
         Ok(())
     }
@@ -150,10 +159,17 @@ impl<'a> Walk<'a> {
         &mut self,
         node: &Node,
         place: usize,
+        around: Option<usize>,
         branch: &'a Graph,
     ) -> Result<Outcome, OnnxError> {
         let marks = (self.entries.len(), self.steps.len(), self.labels.len());
-        let results = self.enter(node, place, branch)?;
+        let nested = self.outside.len();
+        let results = self.enter((node, place), around, &label(node, place), branch)?;
+        let made = self.entries[marks.0..].iter();
+        let made = made.filter(|entry| entry.kind == Kind::Made);
+        let sizes = made.map(|entry| entry.fact.bytes());
+        let inside = self.outside.drain(nested..).map(|(_, bytes)| bytes);
+        let bytes = sizes.chain(inside).fold(0, u64::saturating_add);
         let read = self.steps[marks.1..]
             .iter()
             .flat_map(|step| step.inputs.iter().flatten());
@@ -167,7 +183,11 @@ impl<'a> Walk<'a> {
         self.entries.truncate(marks.0);
         self.steps.truncate(marks.1);
         self.labels.truncate(marks.2);
-        Ok(Outcome { results, captures })
+        Ok(Outcome {
+            results,
+            captures,
+            bytes,
+        })
     }
 
     /// Leaves the `If` a node that reads what its branches read.
@@ -189,13 +209,16 @@ impl<'a> Walk<'a> {
         let captures = outcomes.iter().flat_map(|outcome| &outcome.captures);
         let captures: BTreeSet<usize> = captures.copied().filter(|&id| id != condition).collect();
         let inputs = std::iter::once(condition).chain(captures);
-        self.outside.push(label(node, place));
+        let bytes = outcomes.iter().map(|outcome| outcome.bytes);
+        let bytes = bytes.fold(0, u64::saturating_add);
+        self.outside.push((self.steps.len(), bytes));
         self.steps.push(Step {
             name: label(node, place),
-            op: kind_name(node),
+            op: format!("{}{APART}", kind_name(node)),
             inputs: inputs.map(Some).collect(),
             outputs,
             scope: body.scope,
+            offers: Vec::new(),
         });
         Ok(())
     }
@@ -226,18 +249,18 @@ fn agreed<'o>(
 }
 
 /// Type and shape alone.
-fn valueless(fact: &Fact) -> Fact {
+pub(super) fn valueless(fact: &Fact) -> Fact {
     Fact {
         value: None,
         ..fact.clone()
     }
 }
 
-fn find<'a>(node: &'a Node, name: &str) -> Option<&'a Graph> {
+pub(super) fn find<'a>(node: &'a Node, name: &str) -> Option<&'a Graph> {
     node.attribute.iter().find(|a| a.name == name)?.g.as_deref()
 }
 
-fn malformed(node: &Node, place: usize, why: &'static str) -> OnnxError {
+pub(super) fn malformed(node: &Node, place: usize, why: &'static str) -> OnnxError {
     OnnxError::Unsupported {
         at: Box::new(at(node, place)),
         why,

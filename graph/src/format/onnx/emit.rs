@@ -2,6 +2,7 @@
 
 use super::error::OnnxError;
 use super::external::Place;
+use super::names::{LETTERS, MAX_LETTERS};
 use super::walk::{Kind, Step, Walk};
 use crate::build::GraphBuilder;
 use crate::infer::Value;
@@ -9,7 +10,7 @@ use crate::ir::{Role, TensorId};
 use std::collections::{BTreeMap, HashMap};
 
 /// Results that are the bytes of the first operand under another shape.
-const VIEWS: [&str; 6] = [
+pub(super) const VIEWS: [&str; 6] = [
     "Reshape",
     "Squeeze",
     "Unsqueeze",
@@ -73,6 +74,7 @@ pub(super) fn emit(
     outputs: &[usize],
     model: &mut GraphBuilder,
 ) -> Result<Places, OnnxError> {
+    letters(walk)?;
     let ids = tensors(walk, outputs, model)?;
     let id = |entry: &usize| ids[*entry];
     for step in &walk.steps {
@@ -96,6 +98,18 @@ pub(super) fn emit(
         .zip(&walk.entries)
         .filter_map(|(id, entry)| Some(((*id)?, entry.place.clone()?)));
     Ok(places.collect())
+}
+
+/// The name of a body is repeated for every step and tensor in it: not without end.
+fn letters(walk: &Walk<'_>) -> Result<(), OnnxError> {
+    let steps = walk.steps.iter().filter_map(|step| step.scope);
+    let entries = walk.entries.iter().filter_map(|entry| entry.scope);
+    let lengths = steps.chain(entries).map(|scope| walk.labels[scope].len());
+    let total = lengths.fold(0, usize::saturating_add);
+    if total > MAX_LETTERS {
+        return Err(LETTERS);
+    }
+    Ok(())
 }
 
 /// Declares the tensors that the graph has, in order of the file.
@@ -181,7 +195,7 @@ struct Shares {
 fn sharing(walk: &Walk<'_>, step: &Step) -> Shares {
     let mut shares = Shares {
         view: None,
-        in_place: Vec::new(),
+        in_place: step.offers.clone(),
     };
     let Some(&output) = step.outputs.first() else {
         return shares;

@@ -132,6 +132,20 @@ pub enum OnnxError {
         /// By the other.
         second: String,
     },
+    /// A loop changes the shape of a value that it carries.
+    #[error(
+        "`{tensor}` is {before} before a turn of `{node}` (Loop) and {after} after it: loops that change a shape cannot be planned"
+    )]
+    Turn {
+        /// The operator.
+        node: String,
+        /// The value, as the body calls it.
+        tensor: String,
+        /// What the body is given.
+        before: String,
+        /// What it hands on.
+        after: String,
+    },
     /// A name made twice.
     #[error("`{tensor}` is made or given twice")]
     Duplicate {

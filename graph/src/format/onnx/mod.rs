@@ -14,22 +14,28 @@
 mod bind;
 mod branch;
 mod census;
+mod choice;
 mod emit;
 mod error;
 mod external;
+mod names;
 mod node;
 pub mod proto;
+mod repeat;
 mod tensor;
 #[cfg(test)]
 mod tests;
 mod walk;
 
+pub use super::bodies::{Bodies, OpaqueBodies};
 pub use error::{At, ExternalFault, OnnxError, Unbound};
 pub use external::Place;
 
+use super::bodies::APART;
 use crate::build::GraphBuilder;
-use crate::ir::{Graph, TensorId};
+use crate::ir::{Graph, NodeId, TensorId};
 use crate::profile::Profile;
+use bayplan_planner::ids::Id;
 use prost::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,9 +51,9 @@ pub struct ReadOptions<'a> {
     pub inputs: BTreeMap<String, Vec<u64>>,
     /// The folder that external data is looked up in: the model's own.
     pub folder: Option<&'a Path>,
-    /// Leaves an `If` a node even when it is known which branch runs, as runtimes do that give every
-    /// body memory of its own. By default the branch's nodes take its place and are planned.
-    pub bodies_apart: bool,
+    /// Branches and loops. An `If` of which it is known which branch runs is replaced by that branch;
+    /// with [`Bodies::Apart`] only if the branch reads nothing from around it.
+    pub bodies: Bodies,
     /// Passes over declared shapes that contradict inference instead of refusing the model: some
     /// exporters declare outputs wrongly, and sizes come from inference either way.
     pub ignore_declared: bool,
@@ -60,8 +66,8 @@ pub struct OnnxModel {
     pub graph: Graph,
     /// Where the elements of weights are; folded ones are nowhere.
     pub weights: BTreeMap<TensorId, Place>,
-    /// Names of `If` operators whose branches are not planned: they need memory of their own.
-    pub unplanned_bodies: Vec<String>,
+    /// Nodes whose bodies are not planned ([`Bodies::Apart`]).
+    pub opaque: Vec<OpaqueBodies>,
 }
 
 /// Reads a model. `name` is its name in reports.
@@ -84,7 +90,7 @@ pub fn read_with_weights(
         folder: options.folder,
     };
     let mut walk = Walk::new(source, opset(&model), binding.numbers);
-    walk.bodies_apart = options.bodies_apart;
+    walk.bodies = options.bodies;
     walk.distrust = options.ignore_declared;
     for (name, fact) in binding.inputs {
         walk.define(name, None, fact, Kind::Input)?;
@@ -107,10 +113,14 @@ pub fn read_with_weights(
     let mut builder = GraphBuilder::new(name);
     builder.alignment(Profile::bayplan().alignment);
     let weights = emit::emit(&walk, &outputs, &mut builder)?;
+    let opaque = walk.outside.iter().map(|&(step, bytes)| OpaqueBodies {
+        node: NodeId::from_index(step),
+        bytes,
+    });
     Ok(OnnxModel {
         graph: builder.build()?,
         weights,
-        unplanned_bodies: walk.outside,
+        opaque: opaque.collect(),
     })
 }
 
@@ -123,10 +133,21 @@ fn opset(model: &proto::Model) -> i64 {
     standard.map_or(1, |set| set.version)
 }
 
-/// For fuzzing: reads anything; where dimensions are open, binds them and reads again.
-pub fn fuzz(bytes: &[u8]) {
-    let Err(OnnxError::Unbound(missing)) = read(bytes, "fuzz", &ReadOptions::default()) else {
-        return;
+/// For fuzzing: reads anything; where dimensions are open, binds them and reads again. True if it
+/// was a model.
+pub fn fuzz(bytes: &[u8]) -> bool {
+    [Bodies::Inline, Bodies::Apart].map(|bodies| fuzz_one(bytes, bodies)) != [false; 2]
+}
+
+fn fuzz_one(bytes: &[u8], bodies: Bodies) -> bool {
+    let options = ReadOptions {
+        bodies,
+        ..ReadOptions::default()
+    };
+    let missing = match read_with_weights(bytes, "fuzz", &options) {
+        Err(OnnxError::Unbound(missing)) => missing,
+        Err(_) => return false,
+        Ok(model) => return promises(&model, bodies),
     };
     let dims = missing
         .named
@@ -139,13 +160,20 @@ pub fn fuzz(bytes: &[u8]) {
         .map(|(tensor, place)| (tensor, place + 1));
     let open = open.chain(missing.shapeless.into_iter().map(|tensor| (tensor, 4)));
     let inputs = open.map(|(tensor, rank)| (tensor, vec![2; rank])).collect();
-    let _ = read(
-        bytes,
-        "fuzz",
-        &ReadOptions {
-            dims,
-            inputs,
-            ..ReadOptions::default()
-        },
-    );
+    let options = ReadOptions {
+        dims,
+        inputs,
+        ..options
+    };
+    read_with_weights(bytes, "fuzz", &options).is_ok_and(|model| promises(&model, bodies))
+}
+
+/// What is read keeps its promises.
+fn promises(model: &OnnxModel, bodies: Bodies) -> bool {
+    let nodes = model.graph.nodes();
+    for opaque in &model.opaque {
+        assert!(nodes[opaque.node].op.ends_with(APART));
+    }
+    assert!(bodies == Bodies::Apart || model.opaque.is_empty());
+    true
 }

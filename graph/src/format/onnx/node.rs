@@ -88,7 +88,7 @@ fn kind_of(attribute: &Attribute) -> i32 {
 /// Loops and other operators with bodies.
 pub(super) fn refuse_bodies(node: &Node, place: usize) -> Result<(), OnnxError> {
     let why = match &*node.op_type {
-        "Loop" => "a loop whose rounds are not planned: their number is known to the run alone",
+        "Loop" => "a loop whose body is not inlined",
         "Scan" => "a scan over a body, which is not planned",
         _ if node
             .attribute

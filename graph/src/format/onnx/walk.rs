@@ -1,17 +1,18 @@
 //! The walk through the nodes: every name gets a fact, constants fold away, the rest becomes steps.
 //!
-//! Names live in scopes, innermost last; a body sees the names around it. Shapes are known everywhere,
-//! so `Shape` and `Size` always fold, and with them the arithmetic on shapes. Values are computed
-//! only where they are small, and within a budget for the whole model, so that a hostile file costs
-//! neither memory nor time.
+//! Shapes are known everywhere, so `Shape` and `Size` always fold, and with them the arithmetic on
+//! shapes. Values are computed only where they are small, and within a budget for the whole model, so
+//! that a hostile file costs neither memory nor time.
 
 use super::bind::{Declared, declared};
 use super::error::OnnxError;
 use super::external::Place;
+use super::names::MAX_LETTERS;
 use super::node::{at, kind_name, label, refuse_bodies, standard, unknown};
 use super::proto::{Graph, Node};
 use super::tensor::Source;
 use crate::dtype::DType;
+use crate::format::bodies::Bodies;
 use crate::infer::{self, Attrs, Call, FOLD_LIMIT, Fact, InferError};
 use std::collections::{BTreeMap, HashMap};
 
@@ -57,6 +58,8 @@ pub(super) struct Step {
     pub(super) outputs: Vec<usize>,
     /// The body it was inlined from.
     pub(super) scope: Option<usize>,
+    /// Operands that its results may be written over, where the kind does not say.
+    pub(super) offers: Vec<(usize, usize)>,
 }
 
 /// A graph being walked.
@@ -74,17 +77,20 @@ pub(super) struct Walk<'a> {
     pub(super) numbers: BTreeMap<String, u64>,
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) scopes: Vec<HashMap<&'a str, usize>>,
-    /// Names of operators whose bodies were inlined.
+    /// Names of bodies that were inlined, with those around them.
     pub(super) labels: Vec<String>,
     pub(super) steps: Vec<Step>,
-    /// Operators whose bodies run outside the plan.
-    pub(super) outside: Vec<String>,
-    /// Branches that read tensors around them stay apart even when it is known which one runs.
-    pub(super) bodies_apart: bool,
+    /// Steps whose bodies run outside the plan, and the bytes of the results in them.
+    pub(super) outside: Vec<(usize, u64)>,
+    /// Apart: branches that read tensors around them stay apart even when it is known which one runs.
+    pub(super) bodies: Bodies,
     /// Declared shapes that contradict inference are passed over.
     pub(super) distrust: bool,
-    memory: u64,
+    /// Elements that may still be kept.
+    pub(super) memory: u64,
     work: u64,
+    /// Bytes that names of bodies may still have.
+    pub(super) letters: usize,
 }
 
 /// Declared types of a graph by tensor.
@@ -109,55 +115,12 @@ impl<'a> Walk<'a> {
             labels: Vec::new(),
             steps: Vec::new(),
             outside: Vec::new(),
-            bodies_apart: false,
+            bodies: Bodies::Inline,
             distrust: false,
             memory: MEMORY,
             work: WORK,
+            letters: MAX_LETTERS,
         }
-    }
-
-    /// Declares `name` in the innermost scope.
-    pub(super) fn define(
-        &mut self,
-        name: &'a str,
-        scope: Option<usize>,
-        mut fact: Fact,
-        kind: Kind,
-    ) -> Result<usize, OnnxError> {
-        let kept = fact.value.as_ref().map_or(0, |value| value.len() as u64);
-        match self.memory.checked_sub(kept) {
-            Some(rest) => self.memory = rest,
-            None => fact.value = None,
-        }
-        let id = self.entries.len();
-        self.entries.push(Entry {
-            name,
-            scope,
-            fact,
-            kind,
-            place: None,
-        });
-        self.bind(name, id)?;
-        Ok(id)
-    }
-
-    /// Lets `name` mean entry `id` in the innermost scope.
-    pub(super) fn bind(&mut self, name: &'a str, id: usize) -> Result<(), OnnxError> {
-        let innermost = self.scopes.last_mut().map(|scope| scope.insert(name, id));
-        if innermost.flatten().is_some() {
-            return Err(OnnxError::Duplicate {
-                tensor: name.to_owned(),
-            });
-        }
-        Ok(())
-    }
-
-    /// The entry that `name` means.
-    pub(super) fn find(&self, name: &str) -> Option<usize> {
-        self.scopes
-            .iter()
-            .rev()
-            .find_map(|scope| scope.get(name).copied())
     }
 
     fn limit(&self) -> u64 {
@@ -200,6 +163,9 @@ impl<'a> Walk<'a> {
         for (place, node) in body.graph.node.iter().enumerate() {
             match &*node.op_type {
                 "If" if standard(node) => self.branch(node, place, body)?,
+                "Loop" if standard(node) && self.bodies == Bodies::Inline => {
+                    self.repeat(node, place, body)?;
+                }
                 _ => self.node(node, place, body)?,
             }
         }
@@ -250,6 +216,7 @@ impl<'a> Walk<'a> {
                 inputs,
                 outputs,
                 scope,
+                offers: Vec::new(),
             });
         } else if let (&[id], Some(at)) = (&outputs[..], stated) {
             self.entries[id].place = Some(at);

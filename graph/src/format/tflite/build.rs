@@ -1,27 +1,26 @@
 //! The tables of a file to a verified graph.
 //!
-//! Goes in: [`Model`]. Comes out: [`TfliteModel`]. The main subgraph is walked in file order; a call
-//! walks its subgraph in its place, with operands and results bound to those of the caller.
+//! Goes in: [`Model`]. Comes out: [`TfliteModel`]. The main subgraph is walked in file order; what runs
+//! other subgraphs walks them in its place (`calls`, `branch`, `repeat`).
 
 use super::element::Element;
 use super::error::TfliteError;
 use super::fold::{self, Constants};
 use super::litert;
 use super::micro;
-use super::model::{ControlFlow, Kernels, Metadata, OpaqueBodies, Place, ReadOptions, TfliteModel};
+use super::model::{Kernels, Metadata, Place, ReadOptions, TfliteModel};
 use super::offline::{self, OFFLINE_PLAN};
 use super::resources::Resources;
-use super::schema::{Model, Operator, Subgraph};
+use super::schema::{Model, Subgraph};
 use super::scratch::Site;
 use super::tensors::{self, Names, Uses};
 use crate::build::GraphBuilder;
+use crate::format::bodies::{Bodies, OpaqueBodies};
 use crate::ir::{NodeId, Role, TensorId};
 use bayplan_planner::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Calls within calls.
-const MAX_DEPTH: usize = 16;
 /// What a graph may take: names and parts in bytes, calls unfolded.
 const MAX_WORK: u64 = 1 << 28;
 
@@ -34,28 +33,27 @@ pub(super) struct Frame<'m> {
     /// By tensor: the operator whose scratch it is.
     pub(super) workspaces: BTreeMap<usize, usize>,
     pub(super) scope: Option<String>,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl Frame<'_> {
-    fn called(&self, name: &str) -> String {
-        let scope = self.scope.as_deref();
-        scope.map_or_else(|| name.to_owned(), |scope| format!("{scope}/{name}"))
-    }
-
     /// The name of the node at a position.
     pub(super) fn name(&self, position: usize) -> String {
-        self.called(&format!(
-            "{}#{position}",
-            self.subgraph.operators[position].op
-        ))
+        let op = &self.subgraph.operators[position].op;
+        scoped(self.scope.as_deref(), &format!("{op}#{position}"))
+    }
+
+    /// What the subgraph makes.
+    pub(super) fn results(&self) -> Vec<TensorId> {
+        let outputs = self.subgraph.outputs.iter();
+        outputs.map(|&output| self.ids[output]).collect()
     }
 }
 
 /// The graph so far, and all that is remembered of its file.
 pub(super) struct Builder<'m> {
     pub(super) model: &'m Model,
-    pub(super) control_flow: ControlFlow,
+    pub(super) bodies: Bodies,
     kernels: Kernels,
     pub(super) graph: GraphBuilder,
     pub(super) names: Names,
@@ -82,7 +80,7 @@ pub(super) fn build(
     let unmapped = |subgraph: &Subgraph| vec![None; subgraph.tensors.len()];
     let mut builder = Builder {
         model,
-        control_flow: options.control_flow,
+        bodies: options.bodies,
         kernels: options.kernels,
         graph,
         names: Names::default(),
@@ -162,7 +160,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Declares the tensors of a subgraph, but for those that are `bound` to the caller's.
-    fn declare(
+    pub(super) fn declare(
         &mut self,
         index: usize,
         bound: &BTreeMap<usize, TensorId>,
@@ -186,8 +184,12 @@ impl<'m> Builder<'m> {
             depth,
         };
         for tensor in 0..subgraph.tensors.len() {
-            let id = match bound.get(&tensor) {
-                Some(&id) => id,
+            // Constants and variables of a subgraph are there once, however often it runs.
+            let known = &subgraph.tensors[tensor];
+            let once = known.variable || fold::has_data(model, known);
+            let before = self.tensors[index][tensor].filter(|_| once);
+            let id = match bound.get(&tensor).copied().or(before) {
+                Some(id) => id,
                 None => self.tensor(&mut frame, &uses, tensor)?,
             };
             frame.ids.push(id);
@@ -210,9 +212,37 @@ impl<'m> Builder<'m> {
         let (model, subgraph) = (self.model, frame.subgraph);
         let tensor = &subgraph.tensors[index];
         let size = tensors::size(model, tensor)?;
-        let role = uses.role(subgraph, &frame.constants, (index, size.bytes));
+        let mut role = uses.role(subgraph, &frame.constants, (index, size.bytes));
+        if frame.depth > 0 && role == Role::Output {
+            role = Role::Activation; // what a body makes is the caller's
+        }
+        let scope = frame.scope.as_deref();
+        let maker = || uses.origin(subgraph, index);
+        let id = self.add(subgraph, index, scope, role, maker)?;
+        if fold::has_data(model, tensor) {
+            self.data.insert(id, model.buffers[tensor.buffer].clone());
+        }
+        if role == Role::Activation
+            && let Some(reader) = uses.workspace_of(subgraph, index)
+        {
+            frame.workspaces.insert(index, reader);
+        }
+        Ok(id)
+    }
+
+    /// Adds a tensor to the graph. `maker`: where it comes from, in words, if it is used.
+    pub(super) fn add(
+        &mut self,
+        subgraph: &Subgraph,
+        index: usize,
+        scope: Option<&str>,
+        role: Role,
+        maker: impl Fn() -> Option<String>,
+    ) -> Result<TensorId, TfliteError> {
+        let tensor = &subgraph.tensors[index];
+        let size = tensors::size(self.model, tensor)?;
         if let (Element::Unsized(element), true) = (size.element, role != Role::Weight)
-            && let Some(maker) = uses.origin(subgraph, index)
+            && let Some(maker) = maker()
         {
             return Err(TfliteError::Unsized {
                 at: tensor.at,
@@ -222,8 +252,8 @@ impl<'m> Builder<'m> {
             });
         }
         let name = match &*tensor.name {
-            "" => frame.called(&format!("#{index}")),
-            name => frame.called(name),
+            "" => scoped(scope, &format!("#{index}")),
+            name => scoped(scope, name),
         };
         self.spend(tensor.at, name.len())?;
         let name = self.names.unique(name, index);
@@ -235,14 +265,6 @@ impl<'m> Builder<'m> {
         declared.shape = Some(size.shape);
         if matches!(size.element, Element::Handle) {
             self.handles.insert(id);
-        }
-        if fold::has_data(model, tensor) {
-            self.data.insert(id, model.buffers[tensor.buffer].clone());
-        }
-        if role == Role::Activation
-            && let Some(reader) = uses.workspace_of(subgraph, index)
-        {
-            frame.workspaces.insert(index, reader);
         }
         Ok(id)
     }
@@ -257,7 +279,7 @@ impl<'m> Builder<'m> {
         Ok(())
     }
 
-    fn walk(&mut self, frame: &Frame<'m>) -> Result<(), TfliteError> {
+    pub(super) fn walk(&mut self, frame: &Frame<'m>) -> Result<(), TfliteError> {
         for (position, operator) in frame.subgraph.operators.iter().enumerate() {
             let place = Place {
                 subgraph: frame.index,
@@ -265,86 +287,21 @@ impl<'m> Builder<'m> {
             };
             if frame.constants.folded[position] {
                 self.folded.push(place);
-            } else if matches!(&*operator.op, "CALL" | "CALL_ONCE") {
-                self.inline(frame, position)?;
-            } else {
-                self.node(frame, place)?;
+                continue;
+            }
+            let inline = self.bodies == Bodies::Inline;
+            match &*operator.op {
+                "CALL" | "CALL_ONCE" => self.call(frame, position)?,
+                "IF" if inline => self.branch(frame, place)?,
+                "WHILE" if inline => self.repeat(frame, place)?,
+                _ => self.node(frame, place)?,
             }
         }
         Ok(())
     }
+}
 
-    /// Walks the subgraph of a call in its place.
-    fn inline(&mut self, frame: &Frame<'m>, position: usize) -> Result<(), TfliteError> {
-        let operator = &frame.subgraph.operators[position];
-        let name = frame.name(position);
-        let depth = frame.depth + 1;
-        if depth > MAX_DEPTH {
-            return Err(TfliteError::CallsTooDeep {
-                at: operator.at,
-                operator: name,
-                limit: MAX_DEPTH,
-            });
-        }
-        let Some(&target) = operator.runs.first() else {
-            return Ok(()); // a call has its subgraph, or it was refused
-        };
-        let body = &self.model.subgraphs[target];
-        self.spend(
-            operator.at,
-            32 * (body.operators.len() + body.tensors.len()),
-        )?;
-        let bound = self.bind(frame, operator, target);
-        let bound = bound.map_err(|why| TfliteError::Binding {
-            at: operator.at,
-            operator: name.clone(),
-            subgraph: target,
-            why,
-        })?;
-        let body = self.declare(target, &bound, Some(name), depth)?;
-        self.walk(&body)
-    }
-
-    /// Operands and results of a call, by tensor of the subgraph; or why they do not fit.
-    fn bind(
-        &self,
-        frame: &Frame<'m>,
-        operator: &Operator,
-        target: usize,
-    ) -> Result<BTreeMap<usize, TensorId>, String> {
-        let body = &self.model.subgraphs[target];
-        let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
-        let mut bound = BTreeMap::new();
-        let results = body.operators.iter().flat_map(|operator| &operator.outputs);
-        let made: BTreeSet<usize> = results.copied().collect();
-        for (what, given, wanted) in [
-            ("operands", &inputs, &body.inputs),
-            ("results", &operator.outputs, &body.outputs),
-        ] {
-            if given.len() != wanted.len() {
-                return Err(format!("{} {what}, it has {}", given.len(), wanted.len()));
-            }
-            for (&outer, &inner) in given.iter().zip(wanted) {
-                let (id, tensor) = (frame.ids[outer], &body.tensors[inner]);
-                let name = &tensor.name;
-                if tensor.variable || fold::has_data(self.model, tensor) {
-                    return Err(format!("`{name}` there has contents of its own"));
-                }
-                if bound.insert(inner, id).is_some()
-                    || (what == "results" && !made.contains(&inner))
-                {
-                    return Err(format!("it hands `{name}` on without an operator between"));
-                }
-                let size = tensors::size(self.model, tensor).map_err(|e| e.to_string())?;
-                let outside = self.graph.draft.tensors[id].bytes;
-                if size.bytes != outside {
-                    return Err(format!(
-                        "`{name}` there is {} bytes, here {outside}",
-                        size.bytes
-                    ));
-                }
-            }
-        }
-        Ok(bound)
-    }
+/// A name with its scope before it.
+fn scoped(scope: Option<&str>, name: &str) -> String {
+    scope.map_or_else(|| name.to_owned(), |scope| format!("{scope}/{name}"))
 }

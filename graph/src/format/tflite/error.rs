@@ -194,8 +194,10 @@ pub enum TfliteError {
         /// As stated.
         code: i8,
     },
-    /// Branches and loops.
-    #[error("byte {at}: `{operator}` runs {bodies}: branches and loops cannot be planned")]
+    /// Branches and loops of kinds that cannot be inlined.
+    #[error(
+        "byte {at}: `{operator}` runs {bodies}: branches and loops of its kind cannot be planned"
+    )]
     ControlFlow {
         /// Byte offset.
         at: usize,
@@ -236,7 +238,7 @@ pub enum TfliteError {
         /// The limit.
         limit: usize,
     },
-    /// A call whose operands and results are not those of its subgraph.
+    /// A call, branch or loop whose operands and results are not those of its subgraph.
     #[error("byte {at}: `{operator}` cannot be bound to subgraph {subgraph}: {why}")]
     Binding {
         /// Byte offset.
@@ -246,6 +248,16 @@ pub enum TfliteError {
         /// The subgraph.
         subgraph: usize,
         /// What does not fit.
+        why: String,
+    },
+    /// A branch or loop that cannot be inlined soundly.
+    #[error("byte {at}: `{operator}` cannot be planned with its bodies: {why}")]
+    Inline {
+        /// Byte offset.
+        at: usize,
+        /// The operator.
+        operator: String,
+        /// Why not.
         why: String,
     },
     /// A mutated operand that is no variable.

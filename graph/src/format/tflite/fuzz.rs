@@ -1,8 +1,9 @@
 //! The body of a fuzzer: any bytes are read or refused, and what is read keeps its promises.
 
 use super::build;
-use super::model::{ControlFlow, Kernels, ReadOptions};
+use super::model::{Kernels, ReadOptions};
 use super::schema;
+use crate::format::bodies::Bodies;
 use bayplan_planner::ids::Id;
 
 /// Reads `bytes` in three ways; panics only when a promise of [`super::TfliteModel`] is broken. True if
@@ -12,13 +13,13 @@ pub fn read_any(bytes: &[u8]) -> bool {
         return false;
     };
     let mut read = false;
-    for (control_flow, kernels) in [
-        (ControlFlow::Refuse, Kernels::Micro),
-        (ControlFlow::OpaqueBodies, Kernels::LiteRt),
-        (ControlFlow::OpaqueBodies, Kernels::Unknown),
+    for (bodies, kernels) in [
+        (Bodies::Inline, Kernels::Unknown),
+        (Bodies::Inline, Kernels::Micro),
+        (Bodies::Apart, Kernels::LiteRt),
     ] {
         let options = ReadOptions {
-            control_flow,
+            bodies,
             kernels,
             ..ReadOptions::default()
         };

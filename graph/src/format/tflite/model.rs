@@ -1,21 +1,11 @@
 //! What a read model consists of.
 
 use super::offline::{OfflinePlan, OfflinePlanError};
+use crate::format::bodies::{Bodies, OpaqueBodies};
 use crate::ir::{Graph, NodeId, TensorId};
 use crate::profile::Profile;
 use bayplan_planner::Table;
 use std::ops::Range;
-
-/// What to do with operators that run other subgraphs under conditions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ControlFlow {
-    /// An error that names the operator and its subgraphs.
-    #[default]
-    Refuse,
-    /// One node each. What its bodies need is not planned, only noted
-    /// ([`TfliteModel::opaque`]); variables that they touch keep their order.
-    OpaqueBodies,
-}
 
 /// Whose kernels run the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +24,7 @@ pub enum Kernels {
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
     /// Branches and loops.
-    pub control_flow: ControlFlow,
+    pub bodies: Bodies,
     /// Alignment that the graph asks for.
     pub alignment: u64,
     /// What nodes need beside their tensors.
@@ -44,7 +34,7 @@ pub struct ReadOptions {
 impl Default for ReadOptions {
     fn default() -> Self {
         Self {
-            control_flow: ControlFlow::Refuse,
+            bodies: Bodies::Inline,
             alignment: Profile::bayplan().alignment,
             kernels: Kernels::Unknown,
         }
@@ -71,23 +61,12 @@ pub struct Metadata {
     pub range: Range<usize>,
 }
 
-/// A node whose bodies are not planned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpaqueBodies {
-    /// The node.
-    pub node: NodeId,
-    /// The subgraphs that it runs, those that they run included.
-    pub subgraphs: Vec<usize>,
-    /// Sum of the sizes of all results of operators in them.
-    pub bytes: u64,
-}
-
 /// A model that was read.
 #[derive(Clone, Debug)]
 pub struct TfliteModel {
-    /// The main subgraph, calls inlined.
+    /// The main subgraph, with those that it runs inlined.
     pub graph: Graph,
-    /// Where each node stands in the file.
+    /// Where each node stands in the file; several may belong to one branch or loop.
     pub operators: Table<NodeId, Place>,
     /// By subgraph and index in the file: the tensor. Nothing for tensors of subgraphs that are not
     /// part of the graph; of a subgraph inlined twice, those of the first time. Tensor i of subgraph
@@ -99,7 +78,7 @@ pub struct TfliteModel {
     pub variables: Vec<(String, TensorId)>,
     /// Operators computed at load: their results are weights without data in the file.
     pub folded: Vec<Place>,
-    /// Nodes whose bodies are not planned.
+    /// Nodes whose bodies are not planned ([`Bodies::Apart`]).
     pub opaque: Vec<OpaqueBodies>,
     /// Operands of custom operators that are their scratch, with bytes.
     pub workspaces: Vec<(NodeId, TensorId)>,

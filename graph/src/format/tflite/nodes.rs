@@ -2,11 +2,12 @@
 
 use super::build::{Builder, Frame};
 use super::error::TfliteError;
-use super::model::{ControlFlow, Place};
+use super::model::Place;
 use super::ops;
 use super::resources;
 use super::schema::Operator;
 use crate::dtype::DType;
+use crate::format::bodies::{APART, Bodies};
 use crate::ir::{NodeId, Role, TensorId, View};
 use std::collections::BTreeSet;
 
@@ -17,11 +18,12 @@ impl<'m> Builder<'m> {
         let name = frame.name(place.operator);
         let scope = frame.scope.clone();
         let more = scope.as_ref().map_or(0, String::len) + operator.op.len();
-        self.spend(operator.at, name.len() + more)?;
+        let uses = 8 * (operator.inputs.len() + operator.outputs.len());
+        self.spend(operator.at, name.len() + more + uses)?;
         let branches = ops::branches(&operator.op);
         // What runs subgraphs that are not known cannot be opaque: they may touch variables.
         let unknown = operator.runs.is_empty();
-        if branches && (unknown || self.control_flow == ControlFlow::Refuse) {
+        if branches && (unknown || self.bodies == Bodies::Inline) {
             return Err(TfliteError::ControlFlow {
                 at: operator.at,
                 operator: name,
@@ -29,7 +31,12 @@ impl<'m> Builder<'m> {
             });
         }
         let (results, mut writes) = self.results(frame, operator);
-        let node = self.graph.node(name.clone(), &*operator.op, &[], &results);
+        let kind = if branches {
+            format!("{}{APART}", operator.op)
+        } else {
+            operator.op.clone()
+        };
+        let node = self.graph.node(name.clone(), kind, &[], &results);
         node.node.scope = scope;
         let id = self.operators.push(place);
         let mut inputs = self.operands(frame, place.operator, id);
@@ -49,8 +56,28 @@ impl<'m> Builder<'m> {
         Ok(())
     }
 
+    /// Adds a node of a branch or loop: name, kind, scope; what it reads and makes.
+    pub(super) fn step(
+        &mut self,
+        place: Place,
+        (name, kind, scope): (String, &str, Option<String>),
+        reads: &[TensorId],
+        makes: &[TensorId],
+    ) -> Result<NodeId, TfliteError> {
+        let at = self.model.subgraphs[place.subgraph].operators[place.operator].at;
+        let more = scope.as_ref().map_or(0, String::len) + kind.len();
+        self.spend(at, name.len() + more + 16 * (reads.len() + makes.len()))?;
+        let node = self.graph.node(name, kind, reads, makes);
+        node.node.scope = scope;
+        Ok(self.operators.push(place))
+    }
+
     /// Results, and the variables among them (changed in their place).
-    fn results(&self, frame: &Frame<'m>, operator: &Operator) -> (Vec<TensorId>, Vec<TensorId>) {
+    pub(super) fn results(
+        &self,
+        frame: &Frame<'m>,
+        operator: &Operator,
+    ) -> (Vec<TensorId>, Vec<TensorId>) {
         let all = operator.outputs.iter().map(|&output| frame.ids[output]);
         all.partition(|&id| self.graph.draft.tensors[id].role != Role::State)
     }

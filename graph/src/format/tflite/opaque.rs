@@ -2,10 +2,10 @@
 
 use super::build::Builder;
 use super::error::TfliteError;
-use super::model::OpaqueBodies;
 use super::resources;
 use super::schema::{Operator, Subgraph};
 use super::tensors;
+use crate::format::bodies::OpaqueBodies;
 use crate::ir::{NodeId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,11 +46,7 @@ impl Builder<'_> {
             }
             self.variables_of(body, &mut states)?;
         }
-        self.opaque.push(OpaqueBodies {
-            node,
-            subgraphs: subgraphs.into_iter().collect(),
-            bytes,
-        });
+        self.opaque.push(OpaqueBodies { node, bytes });
         Ok(states.into_iter().collect())
     }
 
