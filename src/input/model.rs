@@ -52,14 +52,39 @@ fn refused(path: &Path, code: &'static str, why: &str) -> Diagnostic {
 }
 
 fn of_tflite(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Graph, Failure> {
-    if !reading.dims.is_empty() || !reading.shapes.is_empty() {
-        let title =
-            "--dim and --input are for .onnx models; the shapes of a .tflite are taken as declared";
-        return Err(Diagnostic::new("E0107", title).cannot());
+    if !reading.dims.is_empty() {
+        let title = "--dim is for .onnx models; a .tflite has no named dimensions";
+        return Err(Diagnostic::new("E0107", title)
+            .help("give the whole shape of an input: --input NAME=1x3x224x224")
+            .cannot());
     }
-    let model = tflite::read(bytes, name, &tflite::ReadOptions::default());
-    let model = model.map_err(|error| refused(path, "E0406", &error.to_string()).cannot())?;
+    let inputs = reading.shapes.iter().cloned().collect();
+    let options = tflite::ReadOptions::default();
+    let model = tflite::read_resized(bytes, name, &options, &inputs);
+    let model = model.map_err(|error| {
+        let diagnostic = refused(path, "E0406", &error.to_string());
+        match resize_help(&error) {
+            Some(help) => diagnostic.help(help).cannot(),
+            None => diagnostic.cannot(),
+        }
+    })?;
     Ok(model.graph)
+}
+
+/// The way out, where a shape of --input is what fails.
+fn resize_help(error: &tflite::TfliteError) -> Option<&'static str> {
+    Some(match error {
+        tflite::TfliteError::UnknownInput { .. } => {
+            "give one of these names, as in --input NAME=1x1280"
+        }
+        tflite::TfliteError::InputShape { .. } => {
+            "give as many dimensions as are declared, and other numbers only where the model allows them"
+        }
+        tflite::TfliteError::Resize { .. } => {
+            "a runtime would fail here too, or choose the shape while it runs: give another shape, or leave --input out to plan the declared ones"
+        }
+        _ => return None,
+    })
 }
 
 fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Graph, Failure> {
