@@ -6,4 +6,5 @@ mod calls;
 mod corpus;
 mod damage;
 mod files;
+mod resize;
 mod writer;

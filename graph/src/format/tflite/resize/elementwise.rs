@@ -1,6 +1,6 @@
 //! Operators that treat each element alone, and those whose result has the shape of an operand.
 
-use super::site::{Answer, Rule, Site, only};
+use super::site::{Answer, Rule, Site, mismatch, only};
 use crate::infer::{self, Fact};
 
 /// The rule for `op`, if it is of this family.
@@ -39,16 +39,16 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
         | "IMAG"
         | "REAL"
         | "COMPLEX_ABS"
-        | "ZEROS_LIKE"
-        | "ADD_N" => like_first,
+        | "ZEROS_LIKE" => like_first,
+        "ADD_N" | "ATAN2" => alike,
         "CAST" => cast,
         "SQUARE" => square,
         "NOT_EQUAL" => not_equal,
         "FLOOR_DIV" => floor_div,
-        "SQUARED_DIFFERENCE" | "ATAN2" | "BITWISE_XOR" | "RIGHT_SHIFT" | "PRELU" => broadcast,
+        "SQUARED_DIFFERENCE" | "BITWISE_XOR" | "RIGHT_SHIFT" | "PRELU" => broadcast,
         // One shape for all, but for a condition that chooses whole rows.
         "SELECT" => |site| site.one(site.operand(1)?.shape.clone()),
-        _ => return stable(op).then_some(like_first as Rule),
+        _ => return stable(op).then_some(alike as Rule),
     })
 }
 
@@ -119,6 +119,22 @@ fn like_first(site: &Site<'_>) -> Answer {
     site.one(site.operand(0)?.shape.clone())
 }
 
+/// All operands have the shape of the result.
+fn alike(site: &Site<'_>) -> Answer {
+    let first = &site.operand(0)?.shape;
+    let other = site
+        .call
+        .inputs
+        .iter()
+        .flatten()
+        .find(|x| x.shape != *first);
+    if let Some(other) = other {
+        let why = format!("shapes {first:?} and {:?} differ", other.shape);
+        return Err(mismatch(why).into());
+    }
+    like_first(site)
+}
+
 /// Numbers of the options of operators that may apply an activation to their result.
 fn activation(op: &str) -> Option<u8> {
     match op {
@@ -136,7 +152,9 @@ fn evaluated(site: &Site<'_>) -> Answer {
     if let Some(kind) = activation(site.call.op)
         && site.options(kind)?.byte(0, "a fused activation")? != 0
     {
-        facts.iter_mut().for_each(|fact| fact.value = None);
+        for fact in &mut facts {
+            fact.value = None;
+        }
     }
     Ok(facts)
 }

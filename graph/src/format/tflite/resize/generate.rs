@@ -1,6 +1,6 @@
 //! Operators that make tensors from little: shapes, ranges, fillings, and those that only the data size.
 
-use super::site::{Answer, Rule, Site, list, only};
+use super::site::{Answer, Rule, Site, list, number, only};
 use crate::dtype::DType;
 use crate::infer::{Attr, Fact, InferError, dim};
 
@@ -11,7 +11,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
         "RANK" => |site| {
             Ok(vec![Fact::scalar(
                 DType::I32,
-                site.operand(0)?.rank() as i64,
+                number(site.operand(0)?.rank()),
             )])
         },
         "RANGE" => |site| Ok(site.run("Range", site.call.inputs, &[])?),

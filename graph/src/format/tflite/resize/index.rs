@@ -1,6 +1,6 @@
 //! Operators that pick, join, cut, pad and repeat elements.
 
-use super::site::{Answer, Rule, Site, list, mismatch};
+use super::site::{Answer, Rule, Site, list, mismatch, number};
 use crate::infer::{Attr, Fact, InferError, axis, broadcast, dim};
 
 /// The rule for `op`, if it is of this family.
@@ -41,7 +41,7 @@ fn split(site: &Site<'_>) -> Answer {
         let why = format!("axis {along} of {:?} in {parts} equal parts", x.shape);
         return Err(mismatch(why).into());
     }
-    let attrs = [("axis", Attr::Int(along as i64))];
+    let attrs = [("axis", Attr::Int(number(along)))];
     Ok(site.run("Split", &[Some(x)], &attrs)?)
 }
 
@@ -59,7 +59,7 @@ fn split_v(site: &Site<'_>) -> Answer {
     if let Some(open) = sizes.iter_mut().find(|size| **size == -1) {
         *open = rest;
     }
-    let attrs = [("axis", Attr::Int(along as i64))];
+    let attrs = [("axis", Attr::Int(number(along)))];
     Ok(site.run("Split", &[Some(x), Some(&list(sizes))], &attrs)?)
 }
 
@@ -111,7 +111,7 @@ fn gather(site: &Site<'_>) -> Answer {
     let along = axis(options.int(0, "the axis of a GATHER", 0)?, x.rank())?;
     let batch = options.int(1, "the batch dimensions of a GATHER", 0)?;
     if batch == 0 {
-        let attrs = [("axis", Attr::Int(along as i64))];
+        let attrs = [("axis", Attr::Int(number(along)))];
         return Ok(site.run("Gather", &[Some(x), Some(indices)], &attrs)?);
     }
     let batch = axis(batch, indices.rank() + 1)?;

@@ -1,6 +1,6 @@
 //! Operators that give the same elements another shape or order.
 
-use super::site::{Answer, Rule, Site, list, mismatch, only};
+use super::site::{Answer, Rule, Site, list, mismatch, number, only};
 use crate::infer::{Attr, Fact, InferError, axis, dim};
 
 /// The rule for `op`, if it is of this family.
@@ -87,8 +87,8 @@ fn unpack(site: &Site<'_>) -> Answer {
         let why = format!("axis {along} of {:?} unpacked to {count}", x.shape);
         return Err(mismatch(why).into());
     }
-    let attrs = [("axis", Attr::Int(along as i64))];
-    let place = list([along as i64]);
+    let attrs = [("axis", Attr::Int(number(along)))];
+    let place = list([number(along)]);
     let parts = site.run("Split", &[Some(x)], &attrs)?;
     let squeeze = |part: &Fact| only(site.run("Squeeze", &[Some(part), Some(&place)], &[])?);
     Ok(parts.iter().map(squeeze).collect::<Result<_, _>>()?)

@@ -18,6 +18,8 @@
 //!   operator without a rule whose operands kept theirs. All else must follow, or the file is refused
 //!   with the operator's name.
 
+mod answer;
+mod calls;
 mod dense;
 mod elementwise;
 mod generate;

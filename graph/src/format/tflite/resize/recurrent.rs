@@ -52,9 +52,8 @@ fn svdf(site: &Site<'_>) -> Answer {
 fn steps<'a>(site: &Site<'a>, time_major: bool) -> Result<(&'a Fact, u64), InferError> {
     let x = site.operand(0)?;
     match x.shape[..] {
-        [batch, _] => Ok((x, batch)),
         [_, batch, _] if time_major => Ok((x, batch)),
-        [batch, _, _] => Ok((x, batch)),
+        [batch, _] | [batch, _, _] => Ok((x, batch)),
         ref shape => Err(mismatch(format!("a sequence of shape {shape:?}"))),
     }
 }

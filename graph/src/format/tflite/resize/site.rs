@@ -63,9 +63,11 @@ impl<'a> Site<'a> {
         let found = self
             .table
             .u8(Field(3, "the kind of an operator's options"))?;
-        let table = match found == kind {
-            true => self.table.table(Field(4, "the options of an operator"))?,
-            false => None,
+        let options = Field(4, "the options of an operator");
+        let table = if found == kind {
+            self.table.table(options)?
+        } else {
+            None
         };
         Ok(Options(table))
     }
@@ -139,4 +141,9 @@ pub(super) fn list(values: impl IntoIterator<Item = i64>) -> Fact {
 /// The one fact of a rule with one result.
 pub(super) fn only(facts: Vec<Fact>) -> Result<Fact, InferError> {
     facts.into_iter().next().ok_or(InferError::UnknownOp)
+}
+
+/// A place or a count as the shared rules take it.
+pub(super) fn number(place: usize) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX)
 }

@@ -145,10 +145,11 @@ fn cut(
         let begin = if set(masks.begin, i) { 0 } else { begin };
         let size = i128::from(size);
         let place = i128::from(begin) + if begin < 0 { size } else { 0 };
-        let place = i64::try_from(place)
-            .ok()
-            .filter(|&p| p >= 0 && i128::from(p) < size);
-        let place = place.ok_or_else(|| mismatch(format!("element {begin} of {size}")))?;
+        // Kernels take the nearest element where there is none.
+        let place = i64::try_from(place.clamp(0, (size - 1).max(0))).unwrap_or(i64::MAX);
+        if size == 0 {
+            return Err(mismatch(format!("element {begin} of a dimension of 0")));
+        }
         cuts.push(place, place.saturating_add(1), 1, Fate::Gone);
         return Ok(());
     }

@@ -16,9 +16,13 @@ pub(super) fn followed(dtype: DType) -> bool {
     matches!(dtype, DType::I32 | DType::I64 | DType::Bool | DType::F32)
 }
 
-/// The contents of a constant in the file, where they are small.
+/// The contents of a constant in the file, where they are small. Without elements there is nothing to
+/// store.
 pub(super) fn stored(bytes: &[u8], model: &Model, tensor: &Tensor, fact: &Fact) -> Option<Value> {
     let count = usize::try_from(fact.elements()).ok()?;
+    if count == 0 && followed(fact.dtype) && fact.dtype != DType::F32 {
+        return Some(Value::Ints(Vec::new()));
+    }
     if fact.elements() > LIMIT || tensor.sparse || !fold::has_data(model, tensor) {
         return None;
     }

@@ -5,24 +5,16 @@
 //! moved or derived operand must follow. One that is merely downstream follows if its rule can, and else
 //! keeps what is declared, unless the value that its shape needs is downstream itself.
 
-use super::super::element::Element;
 use super::super::error::TfliteError;
 use super::super::flat::Flat;
 use super::super::fold;
 use super::super::schema::{Model, Operator, Subgraph, Tensor};
-use super::super::tensors;
-use super::site::{Answer, Site, Trouble, mismatch};
-use super::values;
-use crate::dtype::DType;
-use crate::infer::{Attrs, Call, Fact, InferError};
+use super::site::{Trouble, mismatch};
+use crate::infer::{Fact, InferError};
 use std::collections::BTreeMap;
 
-/// Calls within calls.
-const MAX_DEPTH: usize = 16;
 /// What calls may unfold to, 32 for each operator and tensor.
 const MAX_WORK: u64 = 1 << 28;
-/// Elements of values that are computed, all together.
-const MAX_VALUES: u64 = 1 << 24;
 
 /// Shapes by subgraph and tensor; nothing for subgraphs that keep theirs.
 pub(super) type Shapes = Vec<Option<Vec<Vec<i32>>>>;
@@ -31,19 +23,69 @@ pub(super) type Shapes = Vec<Option<Vec<Vec<i32>>>>;
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) fact: Fact,
+    pub(super) moved: bool,
+    pub(super) derived: bool,
+    pub(super) downstream: bool,
+}
+
+/// How an operator hangs on the given inputs, by its operands.
+#[derive(Clone, Copy)]
+struct Touch {
     moved: bool,
     derived: bool,
     downstream: bool,
 }
 
+impl Touch {
+    fn new(operator: &Operator, states: &[State]) -> Self {
+        let operands = || {
+            operator
+                .inputs
+                .iter()
+                .flatten()
+                .map(|&input| &states[input])
+        };
+        let moved = operands().any(|state| state.moved);
+        Self {
+            moved,
+            derived: operands().any(|state| state.derived) || moved && operator.op == "SHAPE",
+            downstream: operands().any(|state| state.downstream),
+        }
+    }
+
+    fn must_follow(self) -> bool {
+        self.moved || self.derived
+    }
+
+    /// A result that stays as declared.
+    fn kept(self, fact: Fact) -> State {
+        State {
+            fact,
+            moved: false,
+            derived: false,
+            downstream: self.downstream,
+        }
+    }
+
+    /// For what writes a variable.
+    fn keeps_variables(self) -> Result<Vec<State>, Trouble> {
+        if self.moved {
+            let why = "a variable keeps its shape from run to run, and would get another one";
+            return Err(mismatch(why).into());
+        }
+        Ok(Vec::new())
+    }
+}
+
 /// The way through a file.
 pub(super) struct Walk<'m> {
-    bytes: &'m [u8],
-    flat: &'m Flat<'m>,
-    model: &'m Model,
+    pub(super) bytes: &'m [u8],
+    pub(super) flat: &'m Flat<'m>,
+    pub(super) model: &'m Model,
     settled: Shapes,
     work: u64,
-    values: u64,
+    /// Elements of values so far.
+    pub(super) values: u64,
 }
 
 /// The shapes that follow when inputs of the main subgraph have these.
@@ -100,7 +142,7 @@ impl<'m> Walk<'m> {
     }
 
     /// The tensors of a subgraph as declared, but for those that are bound.
-    fn states(
+    pub(super) fn states(
         &mut self,
         index: usize,
         mut bound: BTreeMap<usize, State>,
@@ -124,25 +166,7 @@ impl<'m> Walk<'m> {
         tensors.map(state).collect()
     }
 
-    /// Type, shape and, for a small constant, value of a tensor. What the planner has no type for counts
-    /// as bytes; that its size fits 64 bits is checked with all sizes.
-    fn declared(&mut self, tensor: &Tensor) -> Result<Fact, TfliteError> {
-        let dtype = Element::from_code(tensor.element).and_then(Element::dtype);
-        let shape = tensors::shape(tensor)?;
-        let fact = Fact::new(dtype.unwrap_or(DType::U8), shape.clone());
-        let fact = fact.map_err(|_| TfliteError::TooLarge {
-            at: tensor.at,
-            tensor: tensor.name.clone(),
-            shape,
-        })?;
-        let value = (self.values < MAX_VALUES)
-            .then(|| values::stored(self.bytes, self.model, tensor, &fact));
-        let value = value.flatten();
-        self.values += value.as_ref().map_or(0, |value| value.len() as u64);
-        Ok(fact.with(value))
-    }
-
-    fn spend(&mut self, at: usize, work: u64) -> Result<(), TfliteError> {
+    pub(super) fn spend(&mut self, at: usize, work: u64) -> Result<(), TfliteError> {
         self.work = self.work.saturating_add(work);
         if self.work > MAX_WORK {
             let limit = MAX_WORK;
@@ -152,7 +176,7 @@ impl<'m> Walk<'m> {
     }
 
     /// Walks a subgraph; returns what is known of its results.
-    fn subgraph(
+    pub(super) fn subgraph(
         &mut self,
         index: usize,
         mut states: Vec<State>,
@@ -175,7 +199,11 @@ impl<'m> Walk<'m> {
     }
 
     /// A subgraph is planned with one set of shapes.
-    fn settle(&mut self, index: usize, shapes: Vec<Vec<i32>>) -> Result<(), TfliteError> {
+    pub(super) fn settle(
+        &mut self,
+        index: usize,
+        shapes: Vec<Vec<i32>>,
+    ) -> Result<(), TfliteError> {
         let subgraph = &self.model.subgraphs[index];
         let place = &mut self.settled[index];
         let Some(tensor) = place.as_ref().and_then(|settled| {
@@ -210,71 +238,76 @@ impl<'m> Walk<'m> {
     ) -> Result<Vec<State>, Trouble> {
         let subgraph = &self.model.subgraphs[index];
         let operator = &subgraph.operators[position];
-        let operands = || {
-            operator
-                .inputs
-                .iter()
-                .flatten()
-                .map(|&input| &states[input])
-        };
-        let touched = operands().any(|state| state.moved || state.derived);
-        let derived = operands().any(|state| state.derived)
-            || operator.op == "SHAPE" && operands().any(|state| state.moved);
-        let downstream = operands().any(|state| state.downstream);
-        let as_declared = |fact: Fact| State {
-            fact,
-            moved: false,
-            derived: false,
-            downstream,
-        };
+        let touch = Touch::new(operator, states);
         if !operator.runs.is_empty() {
-            if touched {
-                let found = self.call(operator, states, depth)?;
-                return self.returned(subgraph, operator, found);
+            if touch.must_follow() {
+                return self.call(subgraph, operator, states, depth);
             }
             self.keep(&operator.runs)?;
         }
-        if operator.op == "ASSIGN_VARIABLE" && operands().skip(1).any(|state| state.moved) {
-            let why = "a variable keeps its shape from run to run, and would get another one";
-            return Err(mismatch(why).into());
+        if operator.op == "ASSIGN_VARIABLE" {
+            return touch.keeps_variables();
         }
-        let declared = operator.outputs.iter();
-        let declared = declared.map(|&output| self.declared(&subgraph.tensors[output]));
-        let declared: Vec<Fact> = declared.collect::<Result<_, _>>()?;
-        if operator.outputs.is_empty() && !touched {
-            return Ok(Vec::new());
+        let outputs = operator.outputs.iter();
+        let tensors: Vec<&Tensor> = outputs.map(|&output| &subgraph.tensors[output]).collect();
+        let mut declared = Vec::with_capacity(tensors.len());
+        for tensor in &tensors {
+            declared.push(self.declared(tensor)?);
         }
-        let found = match self.answer(index, position, states) {
-            Ok(found) => found,
-            Err(trouble) if touched => return Err(trouble),
-            Err(Trouble::Infer(InferError::NeedsValue { operand }))
-                if downstream && unknown(operator, states, operand) =>
-            {
-                return Err(InferError::NeedsValue { operand }.into());
-            }
-            Err(_) => return Ok(declared.into_iter().map(as_declared).collect()),
+        let Some(found) = self.followed(index, position, states, touch)? else {
+            return Ok(declared.into_iter().map(|fact| touch.kept(fact)).collect());
         };
-        let results = operator.outputs.iter().zip(declared).zip(found);
-        let mut facts = Vec::with_capacity(operator.outputs.len());
-        for ((&output, declared), found) in results {
-            let moved = declared.shape != found.shape;
-            if moved && !downstream {
-                facts.push(as_declared(declared));
+        let mut results = Vec::with_capacity(tensors.len());
+        for ((tensor, declared), fact) in tensors.into_iter().zip(declared).zip(found) {
+            let moved = declared.shape != fact.shape;
+            if moved && !touch.downstream {
+                results.push(touch.kept(declared));
                 continue;
             }
-            self.may_move(&subgraph.tensors[output], moved, &found.shape)?;
-            facts.push(State {
-                fact: found,
+            self.may_move(tensor, moved, &fact.shape)?;
+            results.push(State {
+                fact,
                 moved,
-                derived,
-                downstream,
+                derived: touch.derived,
+                downstream: touch.downstream,
             });
         }
-        Ok(facts)
+        Ok(results)
+    }
+
+    /// The facts of an operator's results; nothing where they are as declared.
+    fn followed(
+        &mut self,
+        index: usize,
+        position: usize,
+        states: &[State],
+        touch: Touch,
+    ) -> Result<Option<Vec<Fact>>, Trouble> {
+        let operator = &self.model.subgraphs[index].operators[position];
+        if operator.outputs.is_empty() && !touch.must_follow() {
+            return Ok(None);
+        }
+        let needed = match self.answer(index, position, states) {
+            Ok(found) => return Ok(Some(found)),
+            Err(trouble) if touch.must_follow() => return Err(trouble),
+            Err(Trouble::Infer(InferError::NeedsValue { operand })) => operand,
+            Err(_) => return Ok(None),
+        };
+        let operand = operator.inputs.get(needed).copied().flatten();
+        let open = |state: &State| state.downstream && state.fact.value.is_none();
+        if operand.is_some_and(|operand| open(&states[operand])) {
+            return Err(InferError::NeedsValue { operand: needed }.into());
+        }
+        Ok(None)
     }
 
     /// Variables and constants keep their shapes, and the format counts in 32 bits.
-    fn may_move(&self, tensor: &Tensor, moved: bool, shape: &[u64]) -> Result<(), InferError> {
+    pub(super) fn may_move(
+        &self,
+        tensor: &Tensor,
+        moved: bool,
+        shape: &[u64],
+    ) -> Result<(), InferError> {
         let fixed = tensor.variable || fold::has_data(self.model, tensor);
         if moved && fixed {
             let (name, old) = (&tensor.name, &tensor.shape);
@@ -290,197 +323,10 @@ impl<'m> Walk<'m> {
         }
         Ok(())
     }
-
-    /// The facts of an operator's results by its rule, in the types that are declared.
-    pub(super) fn answer(&mut self, index: usize, position: usize, states: &[State]) -> Answer {
-        let subgraph = &self.model.subgraphs[index];
-        let operator = &subgraph.operators[position];
-        let rule = super::rule(&operator.op).ok_or(InferError::UnknownOp)?;
-        let types = operator.outputs.iter().map(|&output| {
-            let element = Element::from_code(subgraph.tensors[output].element);
-            element.and_then(Element::dtype).unwrap_or(DType::U8)
-        });
-        let dtypes: Vec<DType> = types.collect();
-        let operands = operator.inputs.iter();
-        let operands: Vec<Option<&Fact>> = operands
-            .map(|input| input.map(|input| &states[input].fact))
-            .collect();
-        let limit = if self.values < MAX_VALUES {
-            values::LIMIT
-        } else {
-            0
-        };
-        let attrs = Attrs::new();
-        let facts = rule(&Site {
-            call: Call {
-                op: &operator.op,
-                opset: 17,
-                inputs: &operands,
-                attrs: &attrs,
-                outputs: operator.outputs.len(),
-                fold_limit: limit,
-            },
-            dtypes: &dtypes,
-            table: self.flat.table(operator.at, "an operator")?,
-        })?;
-        if facts.len() < dtypes.len() {
-            let (found, expected) = (facts.len(), dtypes.len());
-            return Err(mismatch(format!("{expected} results where there are {found}")).into());
-        }
-        let typed = |(fact, dtype)| self.typed(fact, dtype, limit);
-        Ok(facts
-            .into_iter()
-            .zip(dtypes)
-            .map(typed)
-            .collect::<Result<_, _>>()?)
-    }
-
-    /// A fact in the declared element type, its value dropped where it cannot matter.
-    fn typed(&mut self, fact: Fact, dtype: DType, limit: u64) -> Result<Fact, InferError> {
-        let value = fact.value.as_deref();
-        let value = value.filter(|v| values::followed(dtype) && v.len() as u64 <= limit);
-        let value = value.map(|value| value.cast(dtype));
-        self.values += value.as_ref().map_or(0, |value| value.len() as u64 + 1);
-        Ok(Fact::new(dtype, fact.shape)?.with(value))
-    }
-
-    /// Notes that these subgraphs, and those that they run, keep their declared shapes.
-    fn keep(&mut self, runs: &[usize]) -> Result<(), TfliteError> {
-        self.spend(0, self.model.subgraphs.len() as u64)?;
-        let mut open = runs.to_vec();
-        let mut seen = vec![false; self.model.subgraphs.len()];
-        while let Some(index) = open.pop() {
-            if std::mem::replace(&mut seen[index], true) {
-                continue;
-            }
-            let subgraph = &self.model.subgraphs[index];
-            let at = subgraph.tensors.first().map_or(0, |tensor| tensor.at);
-            self.spend(
-                at,
-                32 * (subgraph.tensors.len() + subgraph.operators.len()) as u64,
-            )?;
-            let declared = subgraph.tensors.iter().map(|tensor| tensor.shape.clone());
-            self.settle(index, declared.collect())?;
-            let deeper = subgraph
-                .operators
-                .iter()
-                .flat_map(|operator| &operator.runs);
-            open.extend(deeper);
-        }
-        Ok(())
-    }
-
-    /// An operator that runs subgraphs on operands that changed.
-    fn call(
-        &mut self,
-        operator: &Operator,
-        states: &[State],
-        depth: usize,
-    ) -> Result<Vec<State>, Trouble> {
-        let operands = operator.inputs.iter().flatten();
-        let operands: Vec<State> = operands.map(|&input| states[input].clone()).collect();
-        match (&*operator.op, &operator.runs[..]) {
-            ("CALL" | "CALL_ONCE", &[body]) => self.enter(operator, body, operands, depth),
-            ("IF", &[yes, no]) => {
-                let operands = operands.get(1..).unwrap_or_default();
-                let first = self.enter(operator, yes, operands.to_vec(), depth)?;
-                let second = self.enter(operator, no, operands.to_vec(), depth)?;
-                either(first, &second)
-            }
-            ("WHILE", &[condition, body]) => {
-                let operands: Vec<State> = operands.into_iter().map(State::any).collect();
-                self.enter(operator, condition, operands.clone(), depth)?;
-                let results = self.enter(operator, body, operands.clone(), depth)?;
-                either(operands, &results)
-            }
-            _ => Err(InferError::UnknownOp.into()),
-        }
-    }
-
-    /// Results of a call, as tensors of the caller.
-    fn returned(
-        &self,
-        subgraph: &Subgraph,
-        operator: &Operator,
-        found: Vec<State>,
-    ) -> Result<Vec<State>, Trouble> {
-        let mut results = Vec::with_capacity(found.len());
-        for (&output, state) in operator.outputs.iter().zip(found) {
-            let tensor = &subgraph.tensors[output];
-            let moved = numbers(&state.fact.shape).as_ref() != Some(&tensor.shape);
-            self.may_move(tensor, moved, &state.fact.shape)?;
-            results.push(State {
-                moved,
-                downstream: true,
-                ..state
-            });
-        }
-        Ok(results)
-    }
-
-    fn enter(
-        &mut self,
-        operator: &Operator,
-        body: usize,
-        operands: Vec<State>,
-        depth: usize,
-    ) -> Result<Vec<State>, Trouble> {
-        let limit = MAX_DEPTH;
-        if depth >= limit {
-            let (at, operator) = (operator.at, operator.op.clone());
-            return Err(TfliteError::CallsTooDeep {
-                at,
-                operator,
-                limit,
-            }
-            .into());
-        }
-        let subgraph = &self.model.subgraphs[body];
-        if subgraph.inputs.len() != operands.len() {
-            let (found, expected) = (operands.len(), subgraph.inputs.len());
-            let why = format!("{found} operands, subgraph {body} has {expected}");
-            return Err(mismatch(why).into());
-        }
-        let mut bound = BTreeMap::new();
-        for (&input, state) in subgraph.inputs.iter().zip(operands) {
-            let moved = numbers(&state.fact.shape).as_ref() != Some(&subgraph.tensors[input].shape);
-            bound.insert(input, State { moved, ..state });
-        }
-        let states = self.states(body, bound)?;
-        Ok(self.subgraph(body, states, depth + 1)?)
-    }
-}
-
-impl State {
-    /// The same with a value that nobody knows.
-    fn any(mut self) -> Self {
-        self.fact.value = None;
-        self
-    }
-}
-
-/// What holds whichever of two is taken.
-fn either(first: Vec<State>, second: &[State]) -> Result<Vec<State>, Trouble> {
-    let shape = |state: &State| state.fact.shape.clone();
-    let (a, b): (Vec<_>, Vec<_>) = (
-        first.iter().map(shape).collect(),
-        second.iter().map(shape).collect(),
-    );
-    if a != b {
-        let why = format!("its subgraphs give shapes {a:?} and {b:?}");
-        return Err(mismatch(why).into());
-    }
-    Ok(first.into_iter().map(State::any).collect())
-}
-
-/// Whether the value of this operand is not known, and would hang on a given input.
-fn unknown(operator: &Operator, states: &[State], operand: usize) -> bool {
-    let input = operator.inputs.get(operand).copied().flatten();
-    input.is_some_and(|input| states[input].downstream && states[input].fact.value.is_none())
 }
 
 /// A shape as the format counts.
-fn numbers(shape: &[u64]) -> Option<Vec<i32>> {
+pub(super) fn numbers(shape: &[u64]) -> Option<Vec<i32>> {
     shape.iter().map(|&size| i32::try_from(size).ok()).collect()
 }
 

@@ -100,7 +100,7 @@ fn depthwise(site: &Site<'_>) -> Answer {
     let slide = Slide::new(&site.options(2)?, &[2, 1], &[6, 5])?;
     let (x, weight) = (image(site, 0, 4)?, image(site, 1, 4)?);
     let (inside, outside) = (x.shape[1], weight.shape[1]);
-    if !outside.checked_rem(inside).is_some_and(|rest| rest == 0) {
+    if outside.checked_rem(inside) != Some(0) {
         let why = format!("{inside} channels against a weight of {outside}");
         return Err(mismatch(why).into());
     }
