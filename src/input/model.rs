@@ -81,7 +81,7 @@ fn resize_help(error: &tflite::TfliteError) -> Option<&'static str> {
             "give as many dimensions as are declared, and other numbers only where the model allows them"
         }
         tflite::TfliteError::Resize { .. } => {
-            "a runtime would fail here too, or choose the shape while it runs: give another shape, or leave --input out to plan the declared ones"
+            "a runtime may fail here too, or know the shape only while it runs: give another shape, or leave --input out to plan the declared ones"
         }
         _ => return None,
     })

@@ -52,7 +52,7 @@ const OWN: &[(&str, &str)] = &[
     ),
     (
         "E0406",
-        "The .tflite file cannot be read or planned: it is cut short, points outside itself, or has operators (IF, WHILE) whose bodies would need memory that is not planned. The message names the operator or the byte.",
+        "The .tflite file cannot be read or planned: it is cut short, points outside itself, or has operators (IF, WHILE) whose bodies would need memory that is not planned. Or a shape given with --input is not allowed by the model, or an operator cannot follow it. The message names the operator or the byte.",
     ),
     (
         "E0407",

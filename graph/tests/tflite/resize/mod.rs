@@ -3,6 +3,7 @@
 
 mod calls;
 mod chains;
+mod real;
 
 use crate::writer::{Fields, Value, file, model, op, subgraph, tensor, with};
 use bayplan_graph::format::tflite::{self, ReadOptions, TfliteError, TfliteModel};

@@ -10,14 +10,27 @@ use super::walk::{State, Walk};
 use crate::dtype::DType;
 use crate::infer::{Attrs, Call, Fact, InferError};
 
-/// Elements of values that are computed, all together.
-const MAX_VALUES: u64 = 1 << 24;
+/// What may be spent on values, all together: an element, read or made, is 1.
+const MAX_VALUES: u64 = 1 << 26;
+/// Operators of more operands are not evaluated.
+const MAX_OPERANDS: usize = 256;
 
 /// The element type of a tensor. What the planner has no type for counts as bytes; that its size fits 64
 /// bits is checked with all sizes.
 fn dtype(tensor: &Tensor) -> DType {
     let element = Element::from_code(tensor.element);
     element.and_then(Element::dtype).unwrap_or(DType::U8)
+}
+
+/// What it may have cost to compute the values of these results: every known operand is spread to each.
+fn effort(operands: &[Option<&Fact>], facts: &[Fact]) -> u64 {
+    let known = operands
+        .iter()
+        .flatten()
+        .filter(|fact| fact.value.is_some());
+    let made = facts.iter().map(|fact| fact.elements().min(values::LIMIT));
+    let made = 1 + made.sum::<u64>();
+    known.map(|fact| fact.elements().saturating_add(made)).sum()
 }
 
 impl Walk<'_> {
@@ -48,11 +61,8 @@ impl Walk<'_> {
         let operands: Vec<Option<&Fact>> = operands
             .map(|input| input.map(|input| &states[input].fact))
             .collect();
-        let limit = if self.values < MAX_VALUES {
-            values::LIMIT
-        } else {
-            0
-        };
+        let evaluated = self.values < MAX_VALUES && operands.len() <= MAX_OPERANDS;
+        let limit = if evaluated { values::LIMIT } else { 0 };
         let attrs = Attrs::new();
         let facts = rule(&Site {
             call: Call {
@@ -66,11 +76,12 @@ impl Walk<'_> {
             dtypes: &dtypes,
             table: self.flat.table(operator.at, "an operator")?,
         })?;
+        self.values += effort(&operands, &facts);
         if facts.len() < dtypes.len() {
             let (found, expected) = (facts.len(), dtypes.len());
             return Err(mismatch(format!("{expected} results where there are {found}")).into());
         }
-        let typed = |(fact, dtype)| self.typed(fact, dtype, limit);
+        let typed = |(fact, dtype)| Self::typed(fact, dtype, limit);
         Ok(facts
             .into_iter()
             .zip(dtypes)
@@ -79,11 +90,10 @@ impl Walk<'_> {
     }
 
     /// A fact in the declared element type, its value dropped where it cannot matter.
-    fn typed(&mut self, fact: Fact, dtype: DType, limit: u64) -> Result<Fact, InferError> {
+    fn typed(fact: Fact, dtype: DType, limit: u64) -> Result<Fact, InferError> {
         let value = fact.value.as_deref();
         let value = value.filter(|v| values::followed(dtype) && v.len() as u64 <= limit);
         let value = value.map(|value| value.cast(dtype));
-        self.values += value.as_ref().map_or(0, |value| value.len() as u64 + 1);
         Ok(Fact::new(dtype, fact.shape)?.with(value))
     }
 }

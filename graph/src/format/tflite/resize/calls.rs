@@ -20,12 +20,8 @@ impl Walk<'_> {
             if std::mem::replace(&mut seen[index], true) {
                 continue;
             }
+            self.visit(index)?;
             let subgraph = &self.model.subgraphs[index];
-            let at = subgraph.tensors.first().map_or(0, |tensor| tensor.at);
-            self.spend(
-                at,
-                32 * (subgraph.tensors.len() + subgraph.operators.len()) as u64,
-            )?;
             let declared = subgraph.tensors.iter().map(|tensor| tensor.shape.clone());
             self.settle(index, declared.collect())?;
             let deeper = subgraph

@@ -12,7 +12,10 @@ pub(in super::super) fn names(model: &Model) -> Vec<(usize, String)> {
     let mut taken = Names::default();
     let all = main.tensors.iter().enumerate();
     let all: Vec<String> = all
-        .map(|(index, tensor)| taken.unique(tensor.name.clone(), index))
+        .map(|(index, tensor)| match &*tensor.name {
+            "" => taken.unique(format!("#{index}"), index),
+            name => taken.unique(name.to_owned(), index),
+        })
         .collect();
     let mut inputs = main.inputs.clone();
     inputs.sort_unstable();

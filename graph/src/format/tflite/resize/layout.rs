@@ -63,12 +63,16 @@ fn transpose(site: &Site<'_>) -> Answer {
 fn pack(site: &Site<'_>) -> Answer {
     let along = site.options(59)?.int(1, "the axis of a PACK", 0)?;
     let place = list([along]);
-    let mut parts = Vec::with_capacity(site.call.inputs.len());
-    for position in 0..site.call.inputs.len() {
-        let part = site.operand(position)?;
+    let count = site.call.inputs.len();
+    let all = site.operand(0)?.elements().saturating_mul(count as u64);
+    let small = all <= site.call.fold_limit;
+    let mut parts = Vec::with_capacity(count);
+    for position in 0..count {
+        let mut part = site.operand(position)?.clone();
+        part.value = part.value.filter(|_| small);
         parts.push(only(site.run(
             "Unsqueeze",
-            &[Some(part), Some(&place)],
+            &[Some(&part), Some(&place)],
             &[],
         )?)?);
     }

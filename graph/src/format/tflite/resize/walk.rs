@@ -13,7 +13,7 @@ use super::site::{Trouble, mismatch};
 use crate::infer::{Fact, InferError};
 use std::collections::BTreeMap;
 
-/// What calls may unfold to, 32 for each operator and tensor.
+/// What calls may unfold to, 32 for each operator, operand, result and tensor.
 const MAX_WORK: u64 = 1 << 28;
 
 /// Shapes by subgraph and tensor; nothing for subgraphs that keep theirs.
@@ -147,13 +147,8 @@ impl<'m> Walk<'m> {
         index: usize,
         mut bound: BTreeMap<usize, State>,
     ) -> Result<Vec<State>, TfliteError> {
-        let subgraph = &self.model.subgraphs[index];
-        let at = subgraph.tensors.first().map_or(0, |tensor| tensor.at);
-        self.spend(
-            at,
-            32 * (subgraph.tensors.len() + subgraph.operators.len()) as u64,
-        )?;
-        let tensors = subgraph.tensors.iter().enumerate();
+        self.visit(index)?;
+        let tensors = self.model.subgraphs[index].tensors.iter().enumerate();
         let state = |(index, tensor): (usize, &Tensor)| match bound.remove(&index) {
             Some(state) => Ok(state),
             None => Ok(State {
@@ -164,6 +159,18 @@ impl<'m> Walk<'m> {
             }),
         };
         tensors.map(state).collect()
+    }
+
+    /// Counts a subgraph that is about to be walked.
+    pub(super) fn visit(&mut self, index: usize) -> Result<(), TfliteError> {
+        let subgraph = &self.model.subgraphs[index];
+        let at = subgraph.tensors.first().map_or(0, |tensor| tensor.at);
+        let operators = subgraph.operators.iter();
+        let ends = operators.map(|operator| 1 + operator.inputs.len() + operator.outputs.len());
+        self.spend(
+            at,
+            32 * (subgraph.tensors.len() + ends.sum::<usize>()) as u64,
+        )
     }
 
     pub(super) fn spend(&mut self, at: usize, work: u64) -> Result<(), TfliteError> {
