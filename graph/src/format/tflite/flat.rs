@@ -35,6 +35,11 @@ impl<'a> Flat<'a> {
         let limit = (bytes.len() as u64)
             .saturating_mul(4)
             .saturating_add(1 << 20);
+        Self::with_limit(bytes, limit)
+    }
+
+    /// For those that count what they unfold themselves, up to `limit`.
+    pub(super) fn with_limit(bytes: &'a [u8], limit: u64) -> Self {
         let left = Cell::new(limit);
         Self { bytes, limit, left }
     }

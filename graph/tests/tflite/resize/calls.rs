@@ -104,3 +104,18 @@ fn loops_keep_the_shapes_of_their_values() {
     let found = resized(&bytes, &given).unwrap();
     assert_eq!(shapes(&found)[..3], [[3, 5], [3, 5], [3, 5]]);
 }
+
+#[test]
+fn a_subgraph_that_calls_itself_is_refused() {
+    let run = with(op(0, &[0], &[1]), &options("16 0=i1"));
+    let own = subgraph(
+        &[tensor("a", &[1, 4]), tensor("b", &[1, 4])],
+        &[0],
+        &[1],
+        &[run],
+    );
+    let bytes = caller(CALL, "16 0=i1", &[0], &[own]);
+    let given = BTreeMap::from([("x".to_owned(), vec![3, 5])]);
+    let message = resized(&bytes, &given).unwrap_err().to_string();
+    assert!(message.contains("calls more than 16 deep"), "{message}");
+}

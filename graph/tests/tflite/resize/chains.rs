@@ -116,6 +116,12 @@ fn shapes_are_computed_with() {
     let ones = chain.op(FILL, &[dims, one], ('f', &[1, 6]), "");
     chain.op(ADD, &[0, ones], ('f', &[1, 6]), "");
     assert_eq!(chain.last(&[5, 7]).unwrap(), [5, 7]);
+    // The dimensions in reverse.
+    let (mut chain, dims, _) = sized(&[1, 6], 0);
+    let (one, zero) = (chain.float(1.0), chain.ints(&[1], &[0]));
+    let turned = chain.op(REVERSE, &[dims, zero], ('i', &[2]), "");
+    chain.op(FILL, &[turned, one], ('f', &[6, 1]), "");
+    assert_eq!(chain.last(&[5, 7]).unwrap(), [7, 5]);
     // Positions 0, 2, 4, … below the length.
     let (mut chain, _, length) = sized(&[1, 6], 1);
     let (zero, two) = (chain.ints(&[], &[0]), chain.ints(&[], &[2]));

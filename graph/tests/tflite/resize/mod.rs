@@ -28,6 +28,7 @@ const FLOOR_DIV: i32 = 90;
 const FILL: i32 = 94;
 const RANGE: i32 = 96;
 const RESIZE_NEAREST: i32 = 97;
+const REVERSE: i32 = 105;
 const IF: i32 = 118;
 const WHILE: i32 = 119;
 

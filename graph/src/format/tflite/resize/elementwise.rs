@@ -31,7 +31,6 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
         | "DENSIFY"
         | "FAKE_QUANT"
         | "CUMSUM"
-        | "REVERSE_V2"
         | "REVERSE_SEQUENCE"
         | "MATRIX_SET_DIAG"
         | "BUCKETIZE"

@@ -12,6 +12,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
         "SLICE" => slice,
         "PAD" | "PADV2" | "MIRROR_PAD" => pad,
         "GATHER" => gather,
+        "REVERSE_V2" => reverse,
         "GATHER_ND" => |site| Ok(site.run("GatherND", site.call.inputs, &[])?),
         "TILE" => |site| Ok(site.run("Tile", site.call.inputs, &[])?),
         "BROADCAST_TO" => broadcast_to,
@@ -91,6 +92,19 @@ fn slice(site: &Site<'_>) -> Answer {
     }
     let (begins, ends) = (list(begins.iter().copied()), list(ends));
     Ok(site.run("Slice", &[Some(x), Some(&begins), Some(&ends)], &[])?)
+}
+
+/// Operand 1 lists the axes along which the order turns.
+fn reverse(site: &Site<'_>) -> Answer {
+    let x = site.operand(0)?;
+    let Ok(axes) = site.ints(1) else {
+        return site.one(x.shape.clone());
+    };
+    let each = |value| list(axes.iter().map(|_| value));
+    let (begins, ends, steps) = (each(i64::MAX), each(i64::MIN), each(-1));
+    let axes = list(axes.iter().copied());
+    let operands = [&begins, &ends, &axes, &steps].map(Some);
+    Ok(site.run("Slice", &[&[Some(x)], &operands[..]].concat(), &[])?)
 }
 
 /// Pairs of paddings; the shared rule has those of the beginnings first.

@@ -71,8 +71,7 @@ fn examine(name: &str, bytes: &[u8], model: &Model, findings: &mut Findings) {
 #[test]
 fn inference_agrees_with_what_real_files_declare() {
     let Some(folder) = std::env::var_os("BAYPLAN_CORPUS") else {
-        println!("skipped: BAYPLAN_CORPUS names no folder of real models");
-        return;
+        return; // the tests of the reader beside this crate say so
     };
     let mut findings = Findings::default();
     let mut paths: Vec<_> = std::fs::read_dir(std::path::Path::new(&folder).join("tflite"))

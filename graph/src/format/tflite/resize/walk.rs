@@ -94,7 +94,7 @@ pub(super) fn shapes(
     model: &Model,
     seeds: &BTreeMap<usize, Vec<i32>>,
 ) -> Result<Shapes, TfliteError> {
-    let flat = Flat::new(bytes);
+    let flat = Flat::with_limit(bytes, MAX_WORK);
     let mut walk = Walk::new(bytes, &flat, model);
     let states = walk.start(seeds)?;
     walk.subgraph(0, states, 0)?;
