@@ -118,7 +118,7 @@ pub(crate) struct Reading {
     /// Number of a named dimension of an .onnx model (may be repeated)
     #[arg(long = "dim", value_name = "NAME=N", value_parser = dimension)]
     pub(crate) dims: Vec<(String, u64)>,
-    /// Shape of an input of an .onnx model (may be repeated)
+    /// Shape of an input of an .onnx or .tflite model (may be repeated)
     #[arg(long = "input", value_name = "NAME=1x3x224x224", value_parser = shape)]
     pub(crate) shapes: Vec<(String, Vec<u64>)>,
     /// Bodies of a model's branches and loops: planned inline, or apart (not planned, with a warning)

@@ -132,17 +132,21 @@ fn of_tflite(
     reading: &Reading,
     kernels: Kernels,
 ) -> Result<Model, Failure> {
-    if !reading.dims.is_empty() || !reading.shapes.is_empty() || reading.ignore_declared {
-        let title = "--dim, --input and --ignore-declared are for .onnx models; the shapes of a .tflite are taken as declared";
-        return Err(Diagnostic::new("E0107", title).cannot());
-    }
+    not_for_tflite(reading)?;
+    let inputs = reading.shapes.iter().cloned().collect();
     let options = tflite::ReadOptions {
         bodies: bodies(reading),
         kernels,
         ..tflite::ReadOptions::default()
     };
-    let model = tflite::read(bytes, name, &options);
-    let model = model.map_err(|error| refused(path, "E0406", &error.to_string()).cannot())?;
+    let model = tflite::read_resized(bytes, name, &options, &inputs);
+    let model = model.map_err(|error| {
+        let diagnostic = refused(path, "E0406", &error.to_string());
+        match resize_help(&error) {
+            Some(help) => diagnostic.help(help).cannot(),
+            None => diagnostic.cannot(),
+        }
+    })?;
     let offline = offline(&model);
     let file = own::file(&model.graph);
     let unknown = unknown(&model, kernels);
@@ -153,6 +157,40 @@ fn of_tflite(
         unknown,
         unplanned,
         ..Model::plain(model.graph, file)
+    })
+}
+
+/// Flags that say nothing about a `.tflite`.
+fn not_for_tflite(reading: &Reading) -> Result<(), Failure> {
+    let (title, help) = if !reading.dims.is_empty() {
+        (
+            "--dim is for .onnx models; a .tflite has no named dimensions",
+            "give the whole shape of an input: --input NAME=1x3x224x224",
+        )
+    } else if reading.ignore_declared {
+        (
+            "--ignore-declared is for .onnx models; the shapes of a .tflite are taken as declared",
+            "leave it out; --input NAME=1x3x224x224 gives an input another shape",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Diagnostic::new("E0107", title).help(help).cannot())
+}
+
+/// The way out, where a shape of --input is what fails.
+fn resize_help(error: &tflite::TfliteError) -> Option<&'static str> {
+    Some(match error {
+        tflite::TfliteError::UnknownInput { .. } => {
+            "give one of these names, as in --input NAME=1x1280"
+        }
+        tflite::TfliteError::InputShape { .. } => {
+            "give as many dimensions as are declared, and other numbers only where the model allows them"
+        }
+        tflite::TfliteError::Resize { .. } => {
+            "a runtime may fail here too, or know the shape only while it runs: give another shape, or leave --input out to plan the declared ones"
+        }
+        _ => return None,
     })
 }
 

@@ -56,7 +56,7 @@ const OWN: &[(&str, &str)] = &[
     ),
     (
         "E0406",
-        "The .tflite file cannot be read or planned: it is cut short, points outside itself, or has a branch or loop whose bodies cannot be inlined, for instance a loop that changes the size of what it carries. The message names the operator or the byte.",
+        "The .tflite file cannot be read or planned: it is cut short, points outside itself, or has a branch or loop whose bodies cannot be inlined, for instance a loop that changes the size of what it carries. Or a shape given with --input is not allowed by the model, or an operator cannot follow it. The message names the operator or the byte.",
     ),
     (
         "E0407",

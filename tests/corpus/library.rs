@@ -12,9 +12,9 @@ use std::path::Path;
 /// The flags of a row, as options of the readers.
 #[derive(Default)]
 pub(super) struct Flags {
-    shapes: BTreeMap<String, Vec<u64>>,
-    bodies: Bodies,
-    ignore_declared: bool,
+    pub(super) shapes: BTreeMap<String, Vec<u64>>,
+    pub(super) bodies: Bodies,
+    pub(super) ignore_declared: bool,
 }
 
 /// `--input NAME=1x3 --bodies apart --ignore-declared`, the only flags that this understands.
@@ -51,7 +51,8 @@ pub(super) fn read_tflite(path: &Path, flags: &Flags) -> Result<tflite::TfliteMo
         alignment: 1,
         ..tflite::ReadOptions::default()
     };
-    tflite::read(&bytes, "model", &options).map_err(|error| error.to_string())
+    tflite::read_resized(&bytes, "model", &options, &flags.shapes)
+        .map_err(|error| error.to_string())
 }
 
 /// Reads as the flags of the table say.

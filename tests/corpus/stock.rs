@@ -65,7 +65,8 @@ fn a_plan_is_for_the_model_as_its_profile_has_it() {
             let out = plan_file.to_str().unwrap();
             json("plan", path, model, &["--profile", profile, "-o", out])?;
             let against = ["--against", path.to_str().unwrap()];
-            let done = run("check", &plan_file, &against);
+            let flags: Vec<&str> = model.flags.split_whitespace().chain(against).collect();
+            let done = run("check", &plan_file, &flags);
             if !done.status.success() {
                 return Err(format!(
                     "{profile}: {}",

@@ -22,7 +22,9 @@
 //!   operator's scratch (Ethos-U files have such).
 //! - **Scratch of kernels** is added for [`Kernels::Micro`] ([`micro`]) and in part for
 //!   [`Kernels::LiteRt`] (as large as operands), and not known otherwise.
-//! - **In-place offers and views** are facts of kernels ([`ops`]); shapes are as declared.
+//! - **In-place offers and views** are facts of kernels ([`ops`]).
+//! - **Shapes** are as declared. Where [`read_resized`] gives an input another one, all shapes that
+//!   hang on it are inferred, operator by operator, before the graph is built.
 
 mod branch;
 mod build;
@@ -41,6 +43,7 @@ mod offline;
 mod opaque;
 pub mod ops;
 mod repeat;
+mod resize;
 mod resources;
 mod schema;
 mod scratch;
@@ -51,8 +54,24 @@ pub use error::TfliteError;
 pub use model::{Kernels, Metadata, Place, ReadOptions, TfliteModel};
 pub use offline::{OFFLINE_PLAN, OfflinePlan, OfflinePlanError};
 
+use std::collections::BTreeMap;
+
 /// Reads a model. `name` is what its graph is called.
 pub fn read(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<TfliteModel, TfliteError> {
-    let model = schema::model(bytes)?;
+    read_resized(bytes, name, options, &BTreeMap::new())
+}
+
+/// Reads a model with other shapes for some inputs (by their names in the graph): all shapes that hang
+/// on them follow, as after the stock runtime's `ResizeInputTensor`.
+pub fn read_resized(
+    bytes: &[u8],
+    name: &str,
+    options: &ReadOptions,
+    inputs: &BTreeMap<String, Vec<u64>>,
+) -> Result<TfliteModel, TfliteError> {
+    let mut model = schema::model(bytes)?;
+    if !inputs.is_empty() {
+        resize::apply(bytes, &mut model, inputs)?;
+    }
     build::build(bytes, &model, name, options)
 }

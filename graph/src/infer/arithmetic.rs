@@ -140,6 +140,10 @@ fn int_rule(op: &str) -> Option<fn(i64, i64) -> Option<i64>> {
         "Sub" => i64::checked_sub,
         "Mul" => i64::checked_mul,
         "Div" => i64::checked_div,
+        "FloorDiv" => |a, b| {
+            let down = a.checked_rem(b)? != 0 && (a < 0) != (b < 0);
+            a.checked_div(b)?.checked_sub(i64::from(down))
+        },
         // The sign of the divisor, as in Python.
         "Mod" => |a, b| {
             let rest = a.checked_rem(b)?;
@@ -171,6 +175,7 @@ fn float_rule(op: &str) -> Option<fn(f64, f64) -> f64> {
         "Sub" => |a, b| a - b,
         "Mul" => |a, b| a * b,
         "Div" => |a, b| a / b,
+        "FloorDiv" => |a, b| (a / b).floor(),
         "FMod" => |a, b| a % b,
         "Pow" => f64::powf,
         "Max" => f64::max,

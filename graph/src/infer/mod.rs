@@ -33,7 +33,9 @@ mod nn;
 mod reduce;
 mod resize;
 
+pub(crate) use arithmetic::evaluate;
 pub use call::{Attr, Attrs, Call, InferError, dtype_name, dtype_of};
+pub(crate) use call::{axis, broadcast, dim, dims};
 pub use fact::{Fact, MAX_RANK, Value};
 
 /// Values of more elements are not computed.

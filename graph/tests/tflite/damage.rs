@@ -2,9 +2,11 @@
 //!
 //! `PROPTEST_CASES=200000` tries more of them.
 
+use crate::resize::samples;
 use crate::writer::{Value, buffer, file, model, op, stored, subgraph, tensor, with};
 use bayplan_graph::format::tflite::{self, fuzz::read_any};
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 /// A bit of everything: constants inside and behind, a variable, a call, a branch, a loop, a resource,
 /// metadata.
@@ -93,6 +95,17 @@ fn no_single_byte_panics() {
     }
 }
 
+static FOLLOWING: LazyLock<Vec<Vec<u8>>> = LazyLock::new(samples);
+
+fn damage(bytes: &mut [u8], changes: Vec<(prop::sample::Index, u32, bool)>) {
+    for (at, value, wide) in changes {
+        let at = at.index(bytes.len());
+        let raw = value.to_le_bytes();
+        let width = if wide { 4.min(bytes.len() - at) } else { 1 };
+        bytes[at..at + width].copy_from_slice(&raw[..width]);
+    }
+}
+
 proptest! {
     // PROPTEST_CASES asks for more.
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(20_000)))]
@@ -108,15 +121,25 @@ proptest! {
         cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
     ) {
         let mut bytes = sample();
-        for (at, value, wide) in changes {
-            let at = at.index(bytes.len());
-            let raw = value.to_le_bytes();
-            let width = if wide { 4.min(bytes.len() - at) } else { 1 };
-            bytes[at..at + width].copy_from_slice(&raw[..width]);
-        }
+        damage(&mut bytes, changes);
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
+        read_any(&bytes);
+    }
+
+    #[test]
+    fn no_mutation_panics_when_shapes_follow(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![
+            any::<u8>().prop_map(u32::from),
+            any::<u32>(),
+            (0_u32..64),
+            (0_u32..64).prop_map(u32::wrapping_neg),
+        ], any::<bool>()), 0..6),
+        file in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = file.get(&FOLLOWING).clone();
+        damage(&mut bytes, changes);
         read_any(&bytes);
     }
 }

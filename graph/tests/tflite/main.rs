@@ -9,6 +9,7 @@ mod files;
 mod kernels;
 mod random;
 mod refused;
+mod resize;
 #[path = "../shared/turns.rs"]
 mod turns;
 mod writer;

@@ -284,7 +284,54 @@ pub enum TfliteError {
         /// The handle.
         tensor: String,
     },
+    /// A shape is given for something that is no input.
+    #[error("no input is called `{name}`; {}", listed(known))]
+    UnknownInput {
+        /// As given.
+        name: String,
+        /// Those that exist.
+        known: Vec<String>,
+    },
+    /// A given shape that the file does not allow.
+    #[error(
+        "byte {at}: input `{input}` is given as {given:?}, but the model declares {declared:?}: {why}"
+    )]
+    InputShape {
+        /// Byte offset.
+        at: usize,
+        /// The input.
+        input: String,
+        /// As given.
+        given: Vec<u64>,
+        /// As declared; -1 where it may change.
+        declared: Vec<i32>,
+        /// What does not fit.
+        why: String,
+    },
+    /// An operator that cannot follow the shape given to an input.
+    #[error(
+        "byte {at}: `{operator}` cannot follow the given input: {why}; its result `{tensor}` is declared as {declared:?}"
+    )]
+    Resize {
+        /// Byte offset.
+        at: usize,
+        /// The operator.
+        operator: String,
+        /// Its first result; its first operand where it has none.
+        tensor: String,
+        /// The shape of that, as declared.
+        declared: Vec<i32>,
+        /// Why not.
+        why: String,
+    },
     /// The graph breaks rules.
     #[error(transparent)]
     Graph(#[from] GraphErrors),
+}
+
+fn listed(known: &[String]) -> String {
+    match known {
+        [] => "the model has none".into(),
+        known => format!("the model's inputs are `{}`", known.join("`, `")),
+    }
 }

@@ -35,6 +35,11 @@ impl<'a> Flat<'a> {
         let limit = (bytes.len() as u64)
             .saturating_mul(4)
             .saturating_add(1 << 20);
+        Self::with_limit(bytes, limit)
+    }
+
+    /// For those that count what they unfold themselves, up to `limit`.
+    pub(super) fn with_limit(bytes: &'a [u8], limit: u64) -> Self {
         let left = Cell::new(limit);
         Self { bytes, limit, left }
     }
@@ -85,7 +90,12 @@ impl<'a> Flat<'a> {
         })
     }
 
-    fn table(&self, at: usize, what: &'static str) -> Result<Table<'_, 'a>, TfliteError> {
+    /// The table at a byte offset.
+    pub(super) fn table(
+        &self,
+        at: usize,
+        what: &'static str,
+    ) -> Result<Table<'_, 'a>, TfliteError> {
         self.spend(at, 16)?;
         let malformed = |why| TfliteError::Malformed { at, what, why };
         let back = i32::from_le_bytes(self.read(at, what)?);
@@ -181,6 +191,22 @@ impl<'f, 'a> Table<'f, 'a> {
 
     pub(super) fn i32(&self, field: Field) -> Result<i32, TfliteError> {
         Ok(i32::from_le_bytes(self.scalar(field)?))
+    }
+
+    /// A byte whose absence means `default`.
+    pub(super) fn u8_or(&self, field: Field, default: u8) -> Result<u8, TfliteError> {
+        let place = self.place(field, 1)?;
+        place.map_or(Ok(default), |at| {
+            Ok(u8::from_le_bytes(self.flat.read(at, field.1)?))
+        })
+    }
+
+    /// A number whose absence means `default`.
+    pub(super) fn i32_or(&self, field: Field, default: i32) -> Result<i32, TfliteError> {
+        let place = self.place(field, 4)?;
+        place.map_or(Ok(default), |at| {
+            Ok(i32::from_le_bytes(self.flat.read(at, field.1)?))
+        })
     }
 
     pub(super) fn u64(&self, field: Field) -> Result<u64, TfliteError> {

@@ -73,7 +73,8 @@ pub(super) fn size(model: &Model, tensor: &Tensor) -> Result<Size, TfliteError> 
     })
 }
 
-fn shape(tensor: &Tensor) -> Result<Vec<u64>, TfliteError> {
+/// The shape of a tensor as declared.
+pub(super) fn shape(tensor: &Tensor) -> Result<Vec<u64>, TfliteError> {
     let dimension = |(dimension, &value): (usize, &i32)| {
         u64::try_from(value).map_err(|_| TfliteError::NegativeDimension {
             at: tensor.at,
