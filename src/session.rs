@@ -16,6 +16,7 @@ use bayplan_graph::stock::{self, Pinned};
 use bayplan_graph::{CertifiedPlan, Graph, GraphPlan, Lifetimes, PlanOptions, Policy, Profile};
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
+use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{
     ArenaId, Bounds, CheckedPlan, Options, Problem, Step, Strategy, Tried, check,
 };
@@ -273,6 +274,7 @@ pub(crate) fn plan_problem(
     let observer = |tried: &Tried, _: usize| progress.step(tried);
     let names = strategy_names(&strategies);
     let options = Options {
+        search: search(&strategies),
         strategies,
         observer: Some(&observer),
         ..Options::default()
@@ -292,6 +294,19 @@ pub(crate) fn plan_problem(
         warnings: Vec::new(),
         offline: None,
     })
+}
+
+/// Whoever asks for one strategy gets that one; the search is behind all of them.
+fn search(strategies: &[Strategy]) -> Limits<'static> {
+    let work = if strategies == Strategy::ALL {
+        Limits::default().work
+    } else {
+        0
+    };
+    Limits {
+        work,
+        ..Limits::default()
+    }
 }
 
 fn strategy_names(strategies: &[Strategy]) -> String {
@@ -359,6 +374,7 @@ pub(crate) fn plan_graph(
         alignment: planning.align,
         policy: policy(planning),
         packing: Options {
+            search: search(&strategies),
             strategies,
             observer: Some(&observer),
             ..Options::default()
@@ -403,9 +419,9 @@ pub(crate) fn plan_graph(
 /// Checks a plan from a file, and certifies it when it carries its graph.
 pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Session, Failure> {
     let started = Instant::now();
-    let bounds = Bounds::new(&file.problem);
+    let (bounds, plain) = (file.bounds, Bounds::new(&file.problem));
     let mut wrong: Vec<Diagnostic> = Vec::new();
-    if bounds != file.bounds {
+    if !plain.allow(&bounds) {
         wrong.push(Diagnostic::new(
             "E0503",
             "the bounds in the file are not those of its problem",

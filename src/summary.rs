@@ -1,7 +1,7 @@
 //! The summary of a plan: a few lines that answer the first questions.
 
 use crate::session::{GraphSide, Session};
-use crate::units::{bytes, count, exact, percent};
+use crate::units::{bytes, count, exact, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::format::bodies::APART;
 use bayplan_planner::sweep::Profile;
@@ -355,6 +355,10 @@ pub(crate) fn bound_reason(session: &Session) -> String {
                 session.step_label(step)
             )
         }
+        Witness::Search { nodes } => format!(
+            "a search over {} states found nothing lower possible",
+            grouped(nodes)
+        ),
         Witness::Placed { buffer } => {
             let name =
                 crate::report::grid::visible(&session.checked.problem().buffers()[buffer].name);

@@ -48,6 +48,20 @@ impl Bounds {
     }
 }
 
+impl Bounds {
+    /// Whether `claimed` says what these bounds, computed from the problem alone, say; where a search
+    /// is its witness, it may say more.
+    pub fn allow(&self, claimed: &Self) -> bool {
+        let agree = |(ours, theirs): (&Bound, &Bound)| match theirs.witness {
+            Witness::Search { .. } => theirs.bytes > ours.bytes,
+            _ => ours == theirs,
+        };
+        self.max_loads == claimed.max_loads
+            && self.arenas.len() == claimed.arenas.len()
+            && self.arenas.values().zip(claimed.arenas.values()).all(agree)
+    }
+}
+
 fn arena_bound(problem: &Problem, arena: ArenaId, relief: &Relief) -> Bound {
     let mut best = Bound {
         bytes: 0,

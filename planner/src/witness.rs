@@ -17,6 +17,12 @@ pub enum Witness {
         /// Common alignment of the rectangles counted; 1 counts all of them at their plain sizes.
         alignment: u64,
     },
+    /// A search ruled out every lower plan. It is not repeated by the checker, which can only
+    /// attest that no weaker witness contradicts it.
+    Search {
+        /// Nodes that it took.
+        nodes: u64,
+    },
     /// The lowest place of this buffer beside the fixed ones (or its own fixed place).
     Placed {
         /// The buffer.

@@ -27,6 +27,9 @@ struct Json {
     stock: Vec<stock::Row>,
 }
 
+/// What plans of the search are called.
+const SEARCH: &str = "search";
+
 #[derive(Serialize)]
 struct Row {
     strategy: &'static str,
@@ -64,10 +67,19 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
     let stock = subject.stock(&planning, out)?;
     let ours = planning.strategy.clone().filter(|name| name != STOCK);
     for variant in subject.variants(&planning) {
-        for strategy in session::strategies(ours.as_deref()) {
+        let alone = session::strategies(ours.as_deref()).into_iter().map(Some);
+        let together = ours.is_none().then_some(None);
+        for strategy in alone.chain(together) {
             let session = subject.plan(&variant, strategy, out)?;
+            if strategy.is_none() && session.checked.plan().strategy != SEARCH {
+                continue; // a strategy met the bound
+            }
             let in_place = session.graph.as_ref().is_some_and(takes_in_place);
-            rows.push(row(&session, strategy, in_place));
+            rows.push(row(
+                &session,
+                strategy.map_or(SEARCH, Strategy::name),
+                in_place,
+            ));
             if best
                 .as_ref()
                 .is_none_or(|best| session.height() < best.height())
@@ -155,14 +167,25 @@ impl Subject {
         }
     }
 
-    fn plan(&self, planning: &Planning, strategy: Strategy, out: &Out) -> Result<Session, Failure> {
+    /// With one strategy, or with all of them and the search behind them.
+    fn plan(
+        &self,
+        planning: &Planning,
+        strategy: Option<Strategy>,
+        out: &Out,
+    ) -> Result<Session, Failure> {
         if let Self::Problem(problem) = self {
             let problem = problem.as_ref().clone();
-            return session::plan_problem(String::new(), problem, vec![strategy], out.colour);
+            return session::plan_problem(
+                String::new(),
+                problem,
+                session::strategies(strategy.map(Strategy::name)),
+                out.colour,
+            );
         }
         let graph = self.graph().expect("what is no problem is a graph");
         let alone = Planning {
-            strategy: Some(strategy.name().to_owned()),
+            strategy: strategy.map(|strategy| strategy.name().to_owned()),
             ..planning.clone()
         };
         session::plan_graph(String::new(), graph, &Pinned::new(), &alone, out.colour)
@@ -176,10 +199,10 @@ fn takes_in_place(side: &GraphSide) -> bool {
         .any(|d| d.3 == "in-place" && d.4 == "taken")
 }
 
-fn row(session: &Session, strategy: Strategy, in_place: bool) -> Row {
+fn row(session: &Session, strategy: &'static str, in_place: bool) -> Row {
     let bound = session.bound();
     Row {
-        strategy: strategy.name(),
+        strategy,
         in_place,
         arena_bytes: session.height(),
         lower_bound_bytes: bound,

@@ -140,10 +140,7 @@ fn limit(session: &Session, budget: u64, proved: u64) -> (String, String) {
             "the limit is the packing: every plan needs {at_least} at least, none of {} or less was found, and none is ruled out",
             exact(budget)
         );
-        return (
-            reason,
-            "a longer search for a better packing is not built yet".into(),
-        );
+        return (reason, "a longer search may find it, or rule it out".into());
     }
     let bound = session.bounds.arenas.get(Session::arena());
     if bound.is_some_and(|bound| matches!(bound.witness, Witness::Placed { .. })) {

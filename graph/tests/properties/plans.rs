@@ -27,6 +27,10 @@ fn has_fixed(graph: &Graph) -> bool {
 pub(crate) fn planned(graph: &Arc<Graph>, policy: Policy) -> Option<GraphPlan> {
     let options = PlanOptions {
         policy,
+        packing: bayplan_planner::Options {
+            search: bayplan_planner::strategy::search::Limits::of(1 << 15),
+            ..Default::default()
+        },
         ..PlanOptions::default()
     };
     match plan(graph.clone(), &options) {

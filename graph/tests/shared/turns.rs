@@ -301,6 +301,10 @@ pub(crate) fn holds(graph: Graph) {
         };
         let options = PlanOptions {
             policy,
+            packing: bayplan_planner::Options {
+                search: bayplan_planner::strategy::search::Limits::of(1 << 15),
+                ..Default::default()
+            },
             ..PlanOptions::default()
         };
         let planned = plan(graph.clone(), &options);

@@ -7,6 +7,7 @@
 mod floors;
 mod greedy;
 mod min_offset;
+pub mod search;
 
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
@@ -156,6 +157,8 @@ pub struct Options<'a> {
     pub stop_at_bound: bool,
     /// For progress bars.
     pub observer: Option<&'a Observer<'a>>,
+    /// The exact search behind the strategies.
+    pub search: search::Limits<'a>,
 }
 
 impl Default for Options<'_> {
@@ -164,6 +167,7 @@ impl Default for Options<'_> {
             strategies: Strategy::ALL.to_vec(),
             stop_at_bound: true,
             observer: None,
+            search: search::Limits::default(),
         }
     }
 }
@@ -177,6 +181,8 @@ pub struct Planned {
     pub bounds: Bounds,
     /// Every strategy that ran, in order.
     pub tried: Vec<Tried>,
+    /// Nodes of the exact search.
+    pub nodes: u64,
 }
 
 impl Planned {
@@ -236,15 +242,17 @@ const BATCH: usize = 2;
 
 /// Plans `problem`: bounds, strategies, check.
 pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
-    let bounds = Bounds::new(&problem);
-    let (best, tried) =
+    let mut bounds = Bounds::new(&problem);
+    let (mut best, tried) =
         run_strategies(&problem, &bounds, options).ok_or(PlannerFault::NoStrategy)?;
+    let nodes = search::improve(&problem, &mut best, &mut bounds, &options.search);
     let checked = check::check(problem, claimed(best, &bounds))
         .map_err(|refused| explain(*refused, &bounds))?;
     Ok(Planned {
         checked,
         bounds,
         tried,
+        nodes,
     })
 }
 
@@ -262,6 +270,7 @@ pub fn adopt(
         checked,
         bounds,
         tried: Vec::new(),
+        nodes: 0,
     })
 }
 

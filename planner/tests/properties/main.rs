@@ -10,6 +10,7 @@ mod files;
 mod generate;
 mod invariance;
 mod oracle;
+mod search;
 mod strategies;
 mod tape;
 mod tiny;

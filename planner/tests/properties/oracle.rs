@@ -86,7 +86,8 @@ pub(crate) fn max_load(problem: &Problem, arena: ArenaId) -> u64 {
 /// The most that this witness can prove about an arena; nothing if it proves nothing.
 pub(crate) fn proof(problem: &Problem, arena: ArenaId, witness: Witness) -> Option<u64> {
     match witness {
-        Witness::Nothing => Some(0),
+        // What a search ruled out is shown by trying everything; see `tiny` and `search`.
+        Witness::Nothing | Witness::Search { .. } => Some(0),
         Witness::Load { step, alignment } => load_proof(problem, arena, step, alignment),
         Witness::Placed { buffer } => lowest_end(problem, arena, buffer),
     }

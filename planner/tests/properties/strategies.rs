@@ -4,6 +4,7 @@ use crate::generate::{self, Kind, LARGE, SMALL, UNLIMITED};
 use crate::oracle;
 use crate::tape::{Tape, check};
 use bayplan_planner::check::violations;
+use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{Bounds, Claim, Options, PlannerFault, Problem, Strategy, Violation, plan};
 
 fn problems(cases: u32, kind: Kind, property: impl Fn(&Problem, &mut Tape)) {
@@ -44,6 +45,14 @@ fn every_strategy_holds(problem: &Problem, painted: bool) {
     }
 }
 
+/// Random problems of many buffers are seldom solved to the end.
+fn brief() -> Options<'static> {
+    Options {
+        search: Limits::of(1 << 15),
+        ..Options::default()
+    }
+}
+
 #[test]
 fn every_strategy_makes_plans() {
     problems(400, SMALL, |problem, _| every_strategy_holds(problem, true));
@@ -73,7 +82,7 @@ fn bounds_are_what_their_witnesses_prove() {
 #[test]
 fn a_plan_is_the_best_of_its_strategies_and_claims_what_is_proved() {
     problems(1500, SMALL, |problem, _| {
-        match plan(problem.clone(), &Options::default()) {
+        match plan(problem.clone(), &brief()) {
             Ok(planned) => {
                 let made = planned.checked.plan();
                 assert!(violations(problem, made).is_empty());
@@ -103,7 +112,11 @@ fn a_plan_is_the_best_of_its_strategies_and_claims_what_is_proved() {
                     .filter_map(|t| t.heights.as_ref())
                     .map(|heights| heights.values());
                 let least: Option<u64> = heights.map(Iterator::sum).min();
-                assert_eq!(least, Some(total));
+                // The search behind the strategies may do better.
+                assert!(least.is_none_or(|least| total <= least));
+                if planned.nodes == 0 {
+                    assert_eq!(least, Some(total));
+                }
             }
             Err(PlannerFault::DoesNotFit {
                 height,
@@ -129,7 +142,7 @@ fn plans_do_not_depend_on_the_run_or_the_number_of_threads() {
     let pools = [pool(1), pool(2)];
     let same = |problem: &Problem| {
         let [one, two, again] = [&pools[0], &pools[1], &pools[1]].map(|pool| {
-            let planned = pool.install(|| plan(problem.clone(), &Options::default()));
+            let planned = pool.install(|| plan(problem.clone(), &brief()));
             planned.map(|p| (p.checked.into_parts(), p.bounds, p.tried))
         });
         if let (Ok(one), Ok(two), Ok(again)) = (&one, &two, &again) {

@@ -11,7 +11,7 @@ use bayplan_planner::{
 use std::cell::Cell;
 use std::cmp::Reverse;
 
-const TINY: Kind = Kind {
+pub(crate) const TINY: Kind = Kind {
     buffers: 6,
     steps: 5,
     bytes: 8,
@@ -90,7 +90,7 @@ impl Search<'_> {
 }
 
 /// The least height, which is known to be at most `upper`.
-fn optimum(problem: &Problem, upper: u64) -> u64 {
+pub(crate) fn optimum(problem: &Problem, upper: u64) -> u64 {
     assert!(upper <= 128, "one word a step");
     let buffers = problem.buffers();
     let mut order: Vec<BufferId> = buffers
@@ -130,7 +130,7 @@ fn best_height(problem: &Problem) -> u64 {
     heights.into_iter().min().expect("there are strategies")
 }
 
-fn tiny(cases: u32, kind: Kind, property: impl Fn(&Problem, &mut Tape)) {
+pub(crate) fn tiny(cases: u32, kind: Kind, property: impl Fn(&Problem, &mut Tape)) {
     let make = |t: &mut Tape| generate::problem(t, kind);
     check(cases, kind.buffers, make, property);
 }

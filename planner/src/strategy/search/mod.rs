@@ -1,0 +1,342 @@
+//! Exact search: better plans than the greedies, proofs that there are none, at any time the best so
+//! far.
+//!
+//! Goes in: a problem, a plan of it, its bounds. Comes out: for each arena a plan that is as low or lower,
+//! and a bound that is as high or higher. An arena is searched in *turns*: each is one depth-first
+//! search (`dfs`) for a plan within a capacity, in an order of its own (`keys`), up to a limit of work that
+//! doubles every six turns. In each turn two capacities are tried side by side: the bound, which ends
+//! everything if it is reached and rises if it is ruled out; and one between the bound and the
+//! best plan, which comes down with every success and goes up with every failure.
+//!
+//! Work is counted in steps of inner loops, so results depend on limits and seed alone, not on
+//! the machine or the number of threads; only a cancelled search may differ.
+
+mod dfs;
+mod failed;
+mod keys;
+mod shape;
+mod state;
+
+pub use dfs::Rules;
+
+use crate::bounds::Bounds;
+use crate::ids::{ArenaId, BufferId, Table};
+use crate::plan::{Place, Plan};
+use crate::problem::Problem;
+use crate::witness::{Bound, Witness};
+use dfs::{Outcome, Search};
+use failed::Failed;
+use keys::{CYCLE, Order};
+use shape::Shape;
+use state::State;
+
+/// Called now and then with the best height, the bound and the nodes so far.
+pub type Watcher<'a> = dyn Fn(Progress) + Sync + 'a;
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Best height so far, in bytes.
+    pub height: u64,
+    /// Bound so far, in bytes.
+    pub bound: u64,
+    /// Nodes so far.
+    pub nodes: u64,
+}
+
+/// How long and how to search.
+#[derive(Clone)]
+pub struct Limits<'a> {
+    /// Steps of inner loops, in all; 0: no search.
+    pub work: u64,
+    /// Seed of the noise in later turns.
+    pub seed: u64,
+    /// A height that is good enough; none: as low as can be.
+    pub enough: Option<u64>,
+    /// Prunings in force.
+    pub rules: Rules,
+    /// Asked now and then; true ends the search with the best so far.
+    pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Told now and then.
+    pub watcher: Option<&'a Watcher<'a>>,
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self {
+            work: 1 << 27,
+            seed: 1,
+            enough: None,
+            rules: Rules::ALL,
+            cancel: None,
+            watcher: None,
+        }
+    }
+}
+
+impl Limits<'_> {
+    /// As by default, but for the work.
+    pub fn of(work: u64) -> Self {
+        Self {
+            work,
+            ..Self::default()
+        }
+    }
+}
+
+/// Stack of a search: a node needs some hundred bytes, and is as deep as there are buffers.
+const STACK: usize = 64 << 20;
+/// Work of the first turns, by item.
+const FIRST: u64 = 1 << 12;
+
+/// Lowers `plan` where it can, and raises `bounds`; returns the nodes that were searched.
+pub(super) fn improve(
+    problem: &Problem,
+    plan: &mut Plan,
+    bounds: &mut Bounds,
+    limits: &Limits<'_>,
+) -> u64 {
+    let mut nodes = 0;
+    for arena in problem.arenas().ids() {
+        let bound = bounds.arenas[arena];
+        if limits.work == 0 || plan.heights[arena] <= bound.bytes {
+            continue;
+        }
+        let inside = |id: &BufferId| {
+            plan.places[*id].arena == arena && !problem.buffers()[*id].extent.is_empty()
+        };
+        let ids: Vec<BufferId> = problem.buffers().ids().filter(inside).collect();
+        // A bound holds for the problem if nothing could have gone elsewhere.
+        let proves = ids
+            .iter()
+            .all(|&id| problem.buffers()[id].arenas == [arena]);
+        let Some(shape) = Shape::new(problem, arena, ids) else {
+            continue;
+        };
+        let found = apart(&shape, plan.heights[arena], bound.bytes, limits);
+        nodes += found.nodes;
+        if let Some(offsets) = found.offsets {
+            plan.heights[arena] = found.height;
+            "search".clone_into(&mut plan.strategy);
+            write(&shape, arena, &offsets, &mut plan.places);
+        }
+        if proves && shape.exact && found.bound > bound.bytes {
+            let witness = Witness::Search { nodes: found.nodes };
+            bounds.arenas[arena] = Bound {
+                bytes: found.bound,
+                witness,
+            };
+        }
+    }
+    nodes
+}
+
+fn write(shape: &Shape, arena: ArenaId, offsets: &[i32], places: &mut Table<BufferId, Place>) {
+    for (&id, &offset) in shape.ids.iter().zip(offsets) {
+        let offset = u64::from(offset.unsigned_abs()) * shape.unit;
+        places[id] = Place { arena, offset };
+    }
+}
+
+/// What a search of one arena found.
+struct Found {
+    /// Better offsets, in units, if there are any.
+    offsets: Option<Vec<i32>>,
+    height: u64,
+    bound: u64,
+    nodes: u64,
+}
+
+/// On a thread of its own, which has the stack for it.
+fn apart(shape: &Shape, height: u64, bound: u64, limits: &Limits<'_>) -> Found {
+    let turns = || Turns::new(shape, height, bound, limits).run();
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, turns);
+        thread
+            .expect("a thread can be started")
+            .join()
+            .expect("a search does not panic")
+    })
+}
+
+/// Turns at one capacity before a higher one is tried.
+const PATIENCE: u64 = 2 * CYCLE;
+
+/// The turns of one arena.
+struct Turns<'a> {
+    shape: &'a Shape,
+    limits: &'a Limits<'a>,
+    best: Found,
+    /// States that failed at the bound, and between bound and best.
+    failed: [Failed; 2],
+    /// Capacity of the second search, and how far below the best it is.
+    between: u64,
+    stride: u64,
+    /// Turns in vain at this capacity.
+    vain: u64,
+    /// The shape is not exact, and all was tried at the bound.
+    blind: bool,
+    work: u64,
+}
+
+impl<'a> Turns<'a> {
+    fn new(shape: &'a Shape, height: u64, bound: u64, limits: &'a Limits<'a>) -> Self {
+        let best = Found {
+            offsets: None,
+            height,
+            bound,
+            nodes: 0,
+        };
+        let mut turns = Self {
+            shape,
+            limits,
+            best,
+            failed: [Failed::new(), Failed::new()],
+            between: 0,
+            stride: (height - bound) / 2,
+            vain: 0,
+            blind: false,
+            work: 0,
+        };
+        turns.aim();
+        turns
+    }
+
+    /// Chooses the second capacity anew.
+    fn aim(&mut self) {
+        let gap = self.best.height - self.best.bound;
+        self.stride = self.stride.min(gap / 2).max(self.shape.unit.min(gap));
+        self.vain = 0;
+        let capacity = self.best.height.saturating_sub(self.stride.max(1));
+        if capacity > self.between {
+            // What failed with less may do with more.
+            self.failed[1].clear();
+        }
+        self.between = capacity;
+    }
+
+    fn done(&self) -> bool {
+        let enough = self.limits.enough.unwrap_or(0).max(self.best.bound);
+        self.best.height <= enough || self.work >= self.limits.work || self.cancelled()
+    }
+
+    fn cancelled(&self) -> bool {
+        self.limits.cancel.is_some_and(|cancel| cancel())
+    }
+
+    fn run(mut self) -> Found {
+        let mut turn = 0;
+        while !self.done() {
+            let doublings = u32::try_from(turn / CYCLE).unwrap_or(u32::MAX).min(40);
+            let limit = (FIRST * self.shape.len() as u64).saturating_mul(1 << doublings);
+            let limit = limit.min(self.limits.work - self.work);
+            self.turn(turn, limit);
+            if let Some(watcher) = self.limits.watcher {
+                watcher(Progress {
+                    height: self.best.height,
+                    bound: self.best.bound,
+                    nodes: self.best.nodes,
+                });
+            }
+            turn += 1;
+        }
+        self.best
+    }
+
+    fn turn(&mut self, turn: u64, limit: u64) {
+        let order = Order::of_turn(turn, self.limits.seed);
+        let lowest = self.limits.enough.unwrap_or(0).max(self.best.bound);
+        if !self.blind {
+            let outcome = self.search(lowest, 0, order, limit);
+            if outcome == Outcome::Exhausted {
+                self.ruled_out(lowest);
+            }
+        }
+        let between = self.between;
+        let first_round = self.limits.enough.is_some() && turn < CYCLE;
+        if between <= lowest {
+            // Nothing lies between; a shape that is not exact has been tried out.
+            if self.blind {
+                self.work = self.limits.work;
+            }
+            return;
+        }
+        if self.done() || first_round {
+            return;
+        }
+        match self.search(between, 1, order, limit) {
+            Outcome::Found => {
+                self.stride = (self.best.height - self.best.bound) / 2;
+                self.aim();
+            }
+            Outcome::Exhausted if self.shape.exact => self.ruled_out(between),
+            Outcome::Exhausted => self.higher(),
+            Outcome::Stopped => {
+                self.vain += 1;
+                if self.vain == PATIENCE {
+                    self.higher();
+                }
+            }
+        }
+    }
+
+    /// One depth-first search within `capacity`; a plan that it finds becomes the best.
+    fn search(&mut self, capacity: u64, table: usize, order: Order, limit: u64) -> Outcome {
+        let (shape, limits) = (self.shape, self.limits);
+        let stop = || limits.cancel.is_some_and(|cancel| cancel());
+        let state = State::new(shape, capacity);
+        let failed = &mut self.failed[table];
+        let mut search = Search::new(state, order, limits.rules, failed, limit, &stop);
+        let outcome = search.run();
+        self.best.nodes += search.nodes;
+        self.work += search.state.work;
+        if outcome == Outcome::Found {
+            let offsets = search.state.offset;
+            self.lower(offsets);
+        }
+        outcome
+    }
+
+    /// Tries a higher capacity from now on, if there is one.
+    fn higher(&mut self) {
+        if self.blind && self.stride <= self.shape.unit {
+            self.work = self.limits.work; // everything was tried
+        }
+        self.stride /= 2;
+        self.aim();
+    }
+
+    fn lower(&mut self, offsets: Vec<i32>) {
+        let shape = self.shape;
+        let ends = offsets.iter().zip(&shape.bytes);
+        let ends = ends.map(|(&at, bytes)| u64::from(at.unsigned_abs()) * shape.unit + bytes);
+        let height = ends.max().unwrap_or(0);
+        if height < self.best.height {
+            self.best.height = height;
+            self.best.offsets = Some(offsets);
+        }
+    }
+
+    /// Nothing was found in `capacity`, whatever was tried.
+    fn ruled_out(&mut self, capacity: u64) {
+        if !self.shape.exact {
+            self.blind = true;
+            return;
+        }
+        let bound = self.shape.next_capacity(capacity).min(self.best.height);
+        if bound > self.best.bound {
+            self.best.bound = bound;
+            // What failed with less may do with more.
+            self.failed[0].clear();
+        }
+        if self.limits.enough.is_some_and(|enough| enough <= capacity) {
+            self.work = self.limits.work; // the answer is no
+        }
+        self.stride = (self.best.height - self.best.bound) / 2;
+        self.aim();
+    }
+}
+
+#[cfg(test)]
+mod tests;
