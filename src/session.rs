@@ -191,7 +191,8 @@ fn plan_model(
         }
         Err(why) => why.clone(),
     });
-    if model.tflite && planning.profile != "tflm" {
+    let loads = planning.profile == "tflite" || (model.tflite && planning.profile != "tflm");
+    if loads {
         session.warnings.extend(stock_hazard(&model.graph));
     }
     session.warnings.extend(model.warnings());
