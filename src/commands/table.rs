@@ -344,7 +344,7 @@ fn nodes(side: &GraphSide, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
         count(side.graph().nodes().len(), "step")
     ))?;
     let width = out.width;
-    let named = node_grid(rows, |row| (row.inputs.join(" "), row.outputs.join(" ")));
+    let mut named = node_grid(rows, |row| (row.inputs.join(" "), row.outputs.join(" ")));
     if named.fits(width) {
         return out.text(&named.lines(width));
     }

@@ -87,7 +87,8 @@ impl Grid {
     }
 
     /// Whether lines of `width` characters have room for everything, uncut.
-    pub(crate) fn fits(&self, width: Option<usize>) -> bool {
+    pub(crate) fn fits(&mut self, width: Option<usize>) -> bool {
+        self.drop_empty();
         let total: usize = self.widths().iter().map(|w| w + GAP).sum();
         width.is_none_or(|width| total <= width + GAP)
     }
@@ -345,8 +346,8 @@ x\u{fffd}[31m                      12  graph output
         assert_eq!(
             text,
             "\
-name                            reads                            bytes
-a/very/long/na…obody/reads/twice  a/very/long/name/of/a/tensor/…     12
+name                            reads                           bytes
+a/very/long/na…ody/reads/twice  a/very/long/name/of/a/tensor/…     12
 "
         );
     }
