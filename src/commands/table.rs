@@ -1,14 +1,15 @@
 //! `table`: the interpreter state table, for people (text, md) and machines (csv, json).
 
 mod export;
+mod nodes;
 
 use crate::args::{TableArgs, TableFormat};
 use crate::failure::{Diagnostic, Failure};
 use crate::report::Out;
 use crate::report::grid::{Grid, left, list, right, visible};
-use crate::session::{GraphSide, Session};
+use crate::session::Session;
 use crate::summary;
-use crate::units::{bytes, count, grouped, percent};
+use crate::units::{bytes, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::table::{NodeRow, TensorRow};
 use bayplan_planner::{ArenaId, Lifetime, Step, table};
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &TableArgs, out: &mut Out) -> Result<(), Failure> {
     }
     match format {
         TableFormat::Text if args.nodes => match &session.graph {
-            Some(side) => nodes(side, &rows, out),
+            Some(side) => nodes::text(side, &rows, out),
             None => Ok(()),
         },
         TableFormat::Csv if args.nodes => export::nodes_csv(&rows, out),
@@ -200,7 +201,7 @@ fn text(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
         if !rows.nodes.is_empty() {
             out.line("")?;
         }
-        nodes(side, rows, out)?;
+        nodes::text(side, rows, out)?;
         totals(session, out)?;
     }
     health(session, out)
@@ -333,59 +334,6 @@ fn outside(rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     out.line("OUTSIDE the arenas")?;
     let width = out.width;
     out.text(&grid.lines(width))
-}
-
-fn nodes(side: &GraphSide, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
-    if rows.nodes.is_empty() {
-        return Ok(());
-    }
-    out.line(&format!(
-        "NODES in order of execution ({})",
-        count(side.graph().nodes().len(), "step")
-    ))?;
-    let width = out.width;
-    let mut named = node_grid(rows, |row| (row.inputs.join(" "), row.outputs.join(" ")));
-    if named.fits(width) {
-        return out.text(&named.lines(width));
-    }
-    let numbered = node_grid(rows, |row| {
-        let outputs: Vec<String> = row.output_ids.iter().map(u32::to_string).collect();
-        (export::input_ids(row), outputs.join(" "))
-    });
-    out.line("(what they read and make as ids of tensors; `-`: an operand that is left out)")?;
-    out.text(&numbered.lines(width))
-}
-
-/// The nodes, with what they read and make as `operands` says it.
-fn node_grid(rows: &Rows, operands: impl Fn(&NodeRow) -> (String, String)) -> Grid {
-    let mut grid = Grid::new(vec![
-        right("step", 0),
-        left("node", 0),
-        left("op", 4),
-        right("live bytes", 5),
-        right("scratch", 1),
-        list("reads", 3),
-        list("makes", 2),
-    ])
-    .or("--nodes --format csv");
-    for row in &rows.nodes {
-        let scratch = if row.scratch_bytes > 0 {
-            grouped(row.scratch_bytes)
-        } else {
-            String::new()
-        };
-        let (reads, makes) = operands(row);
-        grid.row(vec![
-            row.step.to_string(),
-            row.name.clone(),
-            row.op.clone(),
-            grouped(row.live_bytes),
-            scratch,
-            reads,
-            makes,
-        ]);
-    }
-    grid
 }
 
 fn totals(session: &Session, out: &mut Out) -> Result<(), Failure> {
