@@ -51,7 +51,8 @@ pub(crate) enum Verb {
     /// Show every tensor and node: the interpreter state table
     #[command(after_help = "Examples:
   bayplan table model.json
-  bayplan table model.plan.ron --format csv > tensors.csv")]
+  bayplan table model.plan.ron --format csv > tensors.csv
+  bayplan table model.plan.ron --nodes --format csv > nodes.csv")]
     Table(TableArgs),
     /// Explain a plan: the peak, one tensor, one step, what would lower it
     #[command(after_help = "Examples:
@@ -66,6 +67,10 @@ pub(crate) enum Verb {
   bayplan check solution.csv --capacity 1MiB")]
     Check(CheckArgs),
     /// Run every strategy and show them beside the bound
+    #[command(after_help = "Examples:
+  bayplan compare model.json
+  bayplan compare model.tflite                    with the planners of the stock runtimes
+  bayplan compare model.onnx --profile tflite     the same for any model")]
     Compare(CompareArgs),
     /// What grew, moved or appeared between two plans; exit 1 if an arena grew
     Diff(DiffArgs),
@@ -143,8 +148,8 @@ pub(crate) const STOCK: &str = "stock";
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Planning")]
 pub(crate) struct Planning {
-    /// Target whose rules hold: ours, or those of the stock runtimes `TFLite` and `TFLite` Micro
-    #[arg(long, default_value = "bayplan", value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Profile::NAMES))]
+    // The help is an attribute, so that the names of the runtimes stand without backticks.
+    #[arg(long, help = "Target whose rules hold: ours, or those of a stock runtime (tflite: LiteRT, tflm: TensorFlow Lite Micro)", default_value = "bayplan", value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Profile::NAMES))]
     pub(crate) profile: String,
     /// Order of execution (reordering is not built yet)
     #[arg(long, value_enum, default_value_t = Order::File, value_name = "ORDER")]
@@ -217,6 +222,9 @@ pub(crate) struct TableArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t = TableFormat::Text, value_name = "FORMAT")]
     pub(crate) format: TableFormat,
+    /// The nodes, in order of execution, instead of the tensors (text, csv, md)
+    #[arg(long)]
+    pub(crate) nodes: bool,
     #[command(flatten)]
     pub(crate) planning: Planning,
 }
@@ -233,8 +241,8 @@ pub(crate) enum TableFormat {
 pub(crate) struct InspectArgs {
     /// Model, graph, CSV of buffers, or plan file
     pub(crate) input: PathBuf,
-    /// Why this tensor (or buffer) is where it is
-    #[arg(long, value_name = "NAME", conflicts_with = "step")]
+    /// Why this tensor (or buffer) is where it is: its name, or its id in `table`
+    #[arg(long, value_name = "NAME|ID", conflicts_with = "step")]
     pub(crate) tensor: Option<String>,
     /// Who lives at this step
     #[arg(long, value_name = "N")]

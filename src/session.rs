@@ -192,7 +192,8 @@ fn plan_model(
         }
         Err(why) => why.clone(),
     });
-    if model.tflite && planning.profile != "tflm" {
+    let loads = planning.profile == "tflite" || (model.tflite && planning.profile != "tflm");
+    if loads {
         session.warnings.extend(stock_hazard(&model.graph));
     }
     session.warnings.extend(model.warnings());
@@ -455,7 +456,11 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
         let rules = profile.as_ref().is_some_and(|profile| {
             part.granule == profile.granule && (part.stock.is_none() || part.stock == profile.stock)
         });
-        rules && settings(part).iter().all(told)
+        let stock = file
+            .options
+            .get("strategies")
+            .is_some_and(|names| names == STOCK);
+        rules && stock == part.stock.is_some() && settings(part).iter().all(told)
     });
     if !known || !agree {
         let what = if known {

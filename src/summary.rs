@@ -1,5 +1,6 @@
 //! The summary of a plan: a few lines that answer the first questions.
 
+use crate::report::grid::{shorten, visible};
 use crate::session::{GraphSide, Session};
 use crate::units::{bytes, count, exact, grouped, percent};
 use bayplan_graph::Role;
@@ -269,7 +270,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         .map_or_else(Vec::new, unplanned_bodies);
     if let Some(first) = apart.first() {
         let what = count(apart.len(), "operator");
-        let first = crate::report::grid::visible(first);
+        let first = visible(first);
         lines.push(format!(
             "apart     the bodies of {what} are not planned: `{first}` is the first"
         ));
@@ -295,7 +296,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         }
     }
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
-    lines.extend(peak(session, &figures));
+    lines.extend(peak(session, &figures, width));
     lines.push(made_by(session));
     lines
 }
@@ -308,7 +309,7 @@ fn model(side: &GraphSide) -> String {
         .values()
         .filter(|t| t.role == Role::Input)
         .count();
-    let name = crate::report::grid::visible(graph.name());
+    let name = visible(graph.name());
     let what = format!(
         "{}, {}, {} of {}",
         count(graph.nodes().len(), "op"),
@@ -360,8 +361,7 @@ pub(crate) fn bound_reason(session: &Session) -> String {
             grouped(nodes)
         ),
         Witness::Placed { buffer } => {
-            let name =
-                crate::report::grid::visible(&session.checked.problem().buffers()[buffer].name);
+            let name = visible(&session.checked.problem().buffers()[buffer].name);
             format!("`{name}` cannot be lower beside the given offsets")
         }
     }
@@ -394,8 +394,7 @@ fn sparkline(session: &Session, figures: &Figures, width: Option<usize>) -> Stri
 }
 
 /// The heaviest step and the largest of what lives there.
-fn peak(session: &Session, figures: &Figures) -> Vec<String> {
-    const SHOWN: usize = 4;
+fn peak(session: &Session, figures: &Figures, width: Option<usize>) -> Vec<String> {
     if figures.max_load == 0 {
         return Vec::new();
     }
@@ -404,28 +403,22 @@ fn peak(session: &Session, figures: &Figures) -> Vec<String> {
         .into_iter()
         .filter(|row| row.arena == arena)
         .collect();
-    let names: Vec<String> = live
-        .iter()
-        .take(SHOWN)
-        .map(|row| {
-            format!(
-                "{} {}",
-                crate::report::grid::shorten(&crate::report::grid::visible(&row.name), 28),
-                bytes(row.size)
-            )
-        })
-        .collect();
-    let more = live.len().saturating_sub(SHOWN);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
+    let told = |shown: usize| {
+        let name = |row: &table::BufferRow| {
+            let name = shorten(&visible(&row.name), 28);
+            format!("{name} {}", bytes(row.size))
+        };
+        let names: Vec<String> = live.iter().take(shown).map(name).collect();
+        let more = match live.len().saturating_sub(shown) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let step = session.step_label(figures.peak);
+        format!("peak      {step}: {}{more}", names.join(", "))
     };
-    vec![format!(
-        "peak      {}: {}{more}",
-        session.step_label(figures.peak),
-        names.join(", ")
-    )]
+    let fits = |line: &String| width.is_none_or(|width| line.chars().count() <= width);
+    let line = (1..=4).rev().map(told).find(fits);
+    vec![line.unwrap_or_else(|| told(1))]
 }
 
 fn made_by(session: &Session) -> String {
@@ -450,7 +443,13 @@ fn made_by(session: &Session) -> String {
     let shares = shares.map_or_else(String::new, |(taken, offers)| {
         format!("; {taken} of {offers} in-place offers taken")
     });
-    format!("made by   {strategy}{tried}{shares}")
+    let stock = session.graph.as_ref().and_then(|side| side.part.stock);
+    let strategy = stock.map_or(strategy.as_str(), |stock| stock.name());
+    let profile = match session.profile.as_str() {
+        "bayplan" => String::new(),
+        profile => format!("; profile {profile}"),
+    };
+    format!("made by   {strategy}{tried}{shares}{profile}")
 }
 
 /// `checked`, and `certified` where there is a graph.

@@ -110,6 +110,25 @@ fn the_readme_shows_the_plan_and_the_picture_of_mobilenet() {
 }
 
 #[test]
+fn a_narrow_table_tells_operands_by_id_and_loses_no_operator() {
+    let table = |columns: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bayplan"));
+        command.args(["table", "docs/tour.in/keyword.json"]);
+        let output = command.env("COLUMNS", columns).output().expect("it runs");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let (wide, narrow) = (table("200"), table("72"));
+    assert!(wide.contains("audio conv/weight"), "{wide}");
+    let row = "   2  depthwise  DepthwiseConv2D      16,490           3 4    5\n";
+    assert!(narrow.contains(row), "{narrow}");
+    assert!(narrow.contains("tensors as ids"), "{narrow}");
+    let nodes = narrow.lines().skip_while(|line| !line.starts_with("NODES"));
+    let nodes = nodes.take_while(|line| !line.is_empty());
+    let widest = nodes.map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|widest| widest <= 72), "{narrow}");
+}
+
+#[test]
 fn the_graphs_and_facts_in_the_docs_load() {
     let text = include_str!("../docs/graph-format.md");
     let mut graphs = 0;

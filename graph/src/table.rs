@@ -53,6 +53,10 @@ pub struct NodeRow {
     pub inputs: Vec<String>,
     /// Results and updated states, in order.
     pub outputs: Vec<String>,
+    /// Ids of the operands; nothing where an optional one is absent.
+    pub input_ids: Vec<Option<u32>>,
+    /// Ids of results and updated states.
+    pub output_ids: Vec<u32>,
     /// Bytes of scratch.
     pub scratch_bytes: u64,
     /// Bytes live in the arena of temporaries while it runs.
@@ -93,7 +97,7 @@ impl Source<'_> {
             Spot::Outside | Spot::Nowhere => None,
         };
         TensorRow {
-            id: u32::try_from(id.index()).unwrap_or(u32::MAX),
+            id: number(id),
             name: tensor.name.clone(),
             dtype: tensor.dtype.map(|d| d.to_string()),
             shape: tensor.shape.clone(),
@@ -171,6 +175,7 @@ impl Source<'_> {
         let row = |&id: &NodeId| {
             let node = &self.graph.nodes()[id];
             let name = |t: TensorId| self.graph.tensors()[t].name.clone();
+            let outputs = || node.outputs.iter().chain(&node.writes).copied();
             let step = self.schedule.step(id);
             NodeRow {
                 step: step.0,
@@ -182,16 +187,18 @@ impl Source<'_> {
                     .iter()
                     .map(|t| t.map_or("-".into(), name))
                     .collect(),
-                outputs: node
-                    .outputs
-                    .iter()
-                    .chain(&node.writes)
-                    .map(|&t| name(t))
-                    .collect(),
+                outputs: outputs().map(name).collect(),
+                input_ids: node.inputs.iter().map(|t| t.map(number)).collect(),
+                output_ids: outputs().map(number).collect(),
                 scratch_bytes: node.scratch.iter().sum(),
                 live_bytes: live(step),
             }
         };
         self.schedule.order().iter().map(row).collect()
     }
+}
+
+/// A tensor's id as a number.
+fn number(id: TensorId) -> u32 {
+    u32::try_from(id.index()).unwrap_or(u32::MAX)
 }

@@ -6,7 +6,7 @@ mod tensor;
 use crate::args::InspectArgs;
 use crate::failure::{Diagnostic, Failure};
 use crate::report::Out;
-use crate::report::grid::{Grid, left, right, shorten, visible};
+use crate::report::grid::{Grid, left, list, right, shorten, visible};
 use crate::session::Session;
 use crate::summary;
 use crate::units::{both, bytes, count, exact, grouped, percent};
@@ -105,11 +105,15 @@ fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), F
     if !ops.is_empty() {
         let mut kinds: Vec<_> = ops.iter().collect();
         kinds.sort_by_key(|&(kind, count)| (std::cmp::Reverse(*count), kind));
-        let shown: Vec<String> = kinds
+        let mut shown: Vec<String> = kinds
             .iter()
             .take(12)
             .map(|(kind, count)| format!("{count} {}", visible(kind)))
             .collect();
+        let more = kinds.len().saturating_sub(shown.len());
+        if more > 0 {
+            shown.push(format!("and {} more", crate::units::count(more, "kind")));
+        }
         out.line(&format!("ops       {}", shown.join(", ")))?;
     }
     out.line("")?;
@@ -119,7 +123,7 @@ fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), F
         left("node", 0),
         right("live bytes", 0),
         right("of arena", 2),
-        left("who lives there", 1),
+        list("who lives there", 1),
     ]);
     for (step, load) in heaviest(session) {
         let live = table::live_at(&session.checked, step);

@@ -1,18 +1,22 @@
 //! `table`: the interpreter state table, for people (text, md) and machines (csv, json).
 
 mod export;
+mod nodes;
 
 use crate::args::{TableArgs, TableFormat};
-use crate::failure::Failure;
+use crate::failure::{Diagnostic, Failure};
 use crate::report::Out;
-use crate::report::grid::{Grid, left, right, visible};
-use crate::session::{GraphSide, Session};
+use crate::report::grid::{Grid, left, list, right, visible};
+use crate::session::Session;
 use crate::summary;
-use crate::units::{bytes, count, grouped, percent};
+use crate::units::{bytes, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::table::{NodeRow, TensorRow};
 use bayplan_planner::{ArenaId, Lifetime, Step, table};
 use serde::Serialize;
+
+/// What shows everything of the tensors where there is no room.
+const CSV: &str = "--format csv";
 
 #[derive(Serialize)]
 struct Json<'a> {
@@ -52,7 +56,19 @@ pub(crate) fn run(args: &TableArgs, out: &mut Out) -> Result<(), Failure> {
     };
     let figures = summary::Figures::of(&session);
     let rows = Rows::of(&session, figures.peak);
+    if args.nodes && session.graph.is_none() {
+        let title = format!("`{}` has buffers and no nodes", session.input);
+        return Err(Diagnostic::new("E0107", title)
+            .help("leave out --nodes")
+            .cannot());
+    }
     match format {
+        TableFormat::Text if args.nodes => match &session.graph {
+            Some(side) => nodes::text(side, &rows, out),
+            None => Ok(()),
+        },
+        TableFormat::Csv if args.nodes => export::nodes_csv(&rows, out),
+        TableFormat::Md if args.nodes => export::nodes_markdown(&rows, out),
         TableFormat::Text => text(&session, &rows, out),
         TableFormat::Csv => export::csv(&session, &rows, out),
         TableFormat::Md => export::markdown(&session, &rows, out),
@@ -146,17 +162,17 @@ fn roles(session: &Session) -> Vec<RoleRow> {
 
 fn tensor_columns() -> Vec<crate::report::grid::Column> {
     vec![
-        right("id", 3),
+        right("id", 8),
         left("name", 0),
-        left("type", 4),
-        left("shape", 2),
+        left("type", 6),
+        left("shape", 5),
         right("bytes", 0),
-        left("role", 6),
+        left("role", 4),
         right("first", 7),
         right("last", 7),
-        right("offset", 8),
-        right("end", 5),
-        left("shares with", 2),
+        right("offset", 9),
+        right("end", 3),
+        list("shares with", 2),
         left("why it lives", 1),
     ]
 }
@@ -182,7 +198,10 @@ fn text(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     }
     if let Some(side) = &session.graph {
         outside(rows, out)?;
-        nodes(side, rows, out)?;
+        if !rows.nodes.is_empty() {
+            out.line("")?;
+        }
+        nodes::text(side, rows, out)?;
         totals(session, out)?;
     }
     health(session, out)
@@ -234,7 +253,7 @@ fn arena_grid(rows: &Rows, arena: ArenaId) -> Grid {
         lines.push((row.offset, row.lifetime.start.0, 1 << 32, cells));
     }
     lines.sort_by_key(|line| (line.0, line.1, line.2));
-    let mut grid = Grid::new(tensor_columns());
+    let mut grid = Grid::new(tensor_columns()).or(CSV);
     for line in lines {
         grid.row(line.3);
     }
@@ -269,7 +288,7 @@ fn last(life: Lifetime) -> String {
     life.end.0.saturating_sub(1).to_string()
 }
 
-fn shape(row: &TensorRow) -> String {
+pub(super) fn shape(row: &TensorRow) -> String {
     let dims = row.shape.as_ref().map(|dims| {
         dims.iter()
             .map(u64::to_string)
@@ -288,14 +307,15 @@ fn shape(row: &TensorRow) -> String {
 
 fn outside(rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     let mut grid = Grid::new(vec![
-        right("id", 3),
+        right("id", 8),
         left("name", 0),
-        left("type", 4),
-        left("shape", 2),
+        left("type", 6),
+        left("shape", 5),
         right("bytes", 0),
-        left("role", 6),
+        left("role", 4),
         left("why", 1),
-    ]);
+    ])
+    .or(CSV);
     for row in rows.tensors.iter().filter(|row| row.place.is_none()) {
         grid.row(vec![
             row.id.to_string(),
@@ -312,44 +332,6 @@ fn outside(rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     }
     out.line("")?;
     out.line("OUTSIDE the arenas")?;
-    let width = out.width;
-    out.text(&grid.lines(width))
-}
-
-fn nodes(side: &GraphSide, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
-    if rows.nodes.is_empty() {
-        return Ok(());
-    }
-    out.line("")?;
-    out.line(&format!(
-        "NODES in order of execution ({})",
-        count(side.graph().nodes().len(), "step")
-    ))?;
-    let mut grid = Grid::new(vec![
-        right("step", 0),
-        left("node", 0),
-        left("op", 4),
-        right("live bytes", 5),
-        right("scratch", 1),
-        left("reads", 3),
-        left("makes", 2),
-    ]);
-    for row in &rows.nodes {
-        let scratch = if row.scratch_bytes > 0 {
-            grouped(row.scratch_bytes)
-        } else {
-            String::new()
-        };
-        grid.row(vec![
-            row.step.to_string(),
-            row.name.clone(),
-            row.op.clone(),
-            grouped(row.live_bytes),
-            scratch,
-            row.inputs.join(" "),
-            row.outputs.join(" "),
-        ]);
-    }
     let width = out.width;
     out.text(&grid.lines(width))
 }

@@ -96,7 +96,7 @@ const OWN: &[(&str, &str)] = &[
     ),
     (
         "E0604",
-        "The offline plan in a .tflite file (metadata OfflineMemoryAllocation) puts tensors that live at the same time into the same bytes. The stock Micro runtime does not check this, and would compute wrong numbers.",
+        "The offline plan in a .tflite file (metadata OfflineMemoryAllocation) puts tensors that live at the same time into the same bytes. The stock Micro runtime does not check this, and would compute wrong numbers, unless one operator reads the one and writes the other and is made for it: operators for the Ethos-U may be, but the file does not say so.",
     ),
     (
         "E0701",

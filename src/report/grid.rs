@@ -1,8 +1,8 @@
 //! Tables of text: columns that align, and columns that give way on a narrow terminal.
 //!
-//! Goes in: columns with a weight, rows of cells. Comes out: lines. If the lines do not fit, the
-//! columns of least weight are left out first and named in a line below; then the widest cells of
-//! shrinkable columns are cut in the middle.
+//! Goes in: columns with a weight, rows of cells. Comes out: lines. If the lines do not fit, texts
+//! are cut, the widest first, down to what can still be read; if that does not suffice, the columns
+//! of least weight are left out and named in a line below; at last names are cut further.
 
 use comfy_table::presets;
 use comfy_table::{Cell, CellAlignment, Table};
@@ -13,6 +13,17 @@ pub(crate) struct Column {
     pub(crate) right: bool,
     /// Columns of smaller weight are left out first; 0: never.
     pub(crate) weight: u8,
+    /// Where a text is cut that is too long.
+    pub(crate) cut: Cut,
+}
+
+/// Where a text is cut.
+#[derive(Clone, Copy)]
+pub(crate) enum Cut {
+    /// Names: their ends tell the most.
+    Middle,
+    /// Lists and sentences: their beginning does.
+    End,
 }
 
 /// A column of text.
@@ -21,6 +32,15 @@ pub(crate) const fn left(title: &'static str, weight: u8) -> Column {
         title,
         right: false,
         weight,
+        cut: Cut::Middle,
+    }
+}
+
+/// A column of lists or sentences, which are cut at their end.
+pub(crate) const fn list(title: &'static str, weight: u8) -> Column {
+    Column {
+        cut: Cut::End,
+        ..left(title, weight)
     }
 }
 
@@ -30,6 +50,7 @@ pub(crate) const fn right(title: &'static str, weight: u8) -> Column {
         title,
         right: true,
         weight,
+        cut: Cut::Middle,
     }
 }
 
@@ -37,19 +58,39 @@ pub(crate) const fn right(title: &'static str, weight: u8) -> Column {
 pub(crate) struct Grid {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
+    /// The flag that shows what there is no room for.
+    elsewhere: &'static str,
 }
 
+/// Blanks between columns.
+const GAP: usize = 2;
 /// The least width that a name is cut to.
 const SHORTEST: usize = 10;
 /// The least width that a name is cut to while columns could be left out instead.
 const COMFORTABLE: usize = 28;
+/// The same for texts of columns that can be left out.
+const READABLE: usize = 20;
 
 impl Grid {
     pub(crate) fn new(columns: Vec<Column>) -> Self {
         Self {
             columns,
             rows: Vec::new(),
+            elsewhere: "--json",
         }
+    }
+
+    /// The flag that shows what there is no room for, if it is not `--json`.
+    pub(crate) fn or(mut self, elsewhere: &'static str) -> Self {
+        self.elsewhere = elsewhere;
+        self
+    }
+
+    /// Whether lines of `width` characters have room for everything, uncut.
+    pub(crate) fn fits(&mut self, width: Option<usize>) -> bool {
+        self.drop_empty();
+        let total: usize = self.widths().iter().map(|w| w + GAP).sum();
+        width.is_none_or(|width| total <= width + GAP)
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
@@ -96,7 +137,9 @@ impl Grid {
             let hidden = hidden.join(", ");
             lines.push_str("(no room for: ");
             lines.push_str(&hidden);
-            lines.push_str("; widen the terminal, or use --format csv)\n");
+            lines.push_str("; widen the terminal, or use ");
+            lines.push_str(self.elsewhere);
+            lines.push_str(")\n");
         }
         lines
     }
@@ -118,42 +161,94 @@ impl Grid {
         self.columns.remove(index).title
     }
 
-    /// Leaves out columns, then shortens names, until a line fits. Returns what was left out.
+    /// Cuts texts and leaves out columns until a line fits. Returns what was left out.
     fn fit(&mut self, width: usize) -> Vec<&'static str> {
+        // Nothing follows the last column.
+        let width = width + GAP;
         let mut hidden = Vec::new();
         loop {
             let widths = self.widths();
-            let total: usize = widths.iter().map(|w| w + 2).sum();
-            if total <= width {
+            let floors = self.floors(&widths);
+            if total(&floors) <= width {
+                let limit = widest_cut(&widths, &floors, width);
+                self.cut(|column| limit.max(floors[column]));
                 return hidden;
             }
             let candidates = (0..self.columns.len()).filter(|&i| self.columns[i].weight > 0);
             let Some(least) = candidates.min_by_key(|&i| self.columns[i].weight) else {
-                let over = total - width;
+                let over = total(&floors) - width;
                 let texts = (0..self.columns.len()).filter(|&i| !self.columns[i].right);
-                if let Some(widest) = texts.max_by_key(|&i| widths[i]) {
-                    let limit = widths[widest].saturating_sub(over).max(SHORTEST);
-                    self.rows
-                        .iter_mut()
-                        .for_each(|row| row[widest] = shorten(&row[widest], limit));
+                if let Some(widest) = texts.max_by_key(|&i| floors[i]) {
+                    let limit = floors[widest].saturating_sub(over).max(SHORTEST);
+                    self.cut(|column| {
+                        if column == widest {
+                            limit
+                        } else {
+                            floors[column]
+                        }
+                    });
                 }
                 return hidden;
             };
-            // A name may be cut down to this before a column goes.
-            let name = (0..self.columns.len())
-                .find(|&i| !self.columns[i].right && self.columns[i].weight == 0);
-            if let Some(name) = name {
-                let limit = widths[name].saturating_sub(total - width);
-                if limit >= widths[name].min(COMFORTABLE) {
-                    self.rows
-                        .iter_mut()
-                        .for_each(|row| row[name] = shorten(&row[name], limit));
-                    return hidden;
-                }
-            }
             hidden.push(self.remove(least));
         }
     }
+
+    /// The least width of each column at which it can still be read.
+    fn floors(&self, widths: &[usize]) -> Vec<usize> {
+        let floor = |(column, &width): (&Column, &usize)| match column {
+            Column { right: true, .. } => width,
+            Column { weight: 0, .. } => width.min(COMFORTABLE),
+            _ => width.min(READABLE.max(chars(column.title))),
+        };
+        self.columns.iter().zip(widths).map(floor).collect()
+    }
+
+    /// Cuts the texts of each column to its limit.
+    fn cut(&mut self, limit: impl Fn(usize) -> usize) {
+        for row in &mut self.rows {
+            for (index, column) in self.columns.iter().enumerate().filter(|(_, c)| !c.right) {
+                row[index] = match column.cut {
+                    Cut::Middle => shorten(&row[index], limit(index)),
+                    Cut::End => ended(&row[index], limit(index)),
+                };
+            }
+        }
+    }
+}
+
+/// The characters of a line with columns of these widths, and the gap after the last.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + GAP).sum()
+}
+
+/// The largest limit to which columns can be cut, where their floors allow, so that a line fits.
+fn widest_cut(widths: &[usize], floors: &[usize], width: usize) -> usize {
+    let at = |limit: usize| -> usize {
+        let cut = widths.iter().zip(floors);
+        cut.map(|(&natural, &floor)| natural.min(limit.max(floor)) + GAP)
+            .sum()
+    };
+    let most = widths.iter().copied().max().unwrap_or(0);
+    let (mut fits, mut beyond) = (0, most + 1);
+    while fits + 1 < beyond {
+        let middle = fits.midpoint(beyond);
+        if at(middle) <= width {
+            fits = middle;
+        } else {
+            beyond = middle;
+        }
+    }
+    fits
+}
+
+/// Cuts the end off a text that is too long.
+fn ended(text: &str, limit: usize) -> String {
+    if chars(text) <= limit || limit < 3 {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(limit - 1).collect();
+    format!("{}…", kept.trim_end_matches([' ', ',']))
 }
 
 fn chars(text: &str) -> usize {
@@ -227,7 +322,10 @@ x\u{fffd}[31m                      12  graph output
     #[test]
     fn a_narrow_terminal_loses_the_lightest_column_then_the_middle_of_names() {
         let text = grid().lines(Some(36));
-        assert!(text.contains("no room for: why"), "{text}");
+        assert!(
+            text.contains("no room for: why; widen the terminal, or use --json"),
+            "{text}"
+        );
         let rows = text.lines().take(3);
         assert!(
             rows.clone().all(|line| line.chars().count() <= 36),
@@ -235,6 +333,31 @@ x\u{fffd}[31m                      12  graph output
         );
         let tiny = grid().lines(Some(24));
         assert!(tiny.contains('…'), "{tiny}");
+    }
+
+    #[test]
+    fn long_texts_are_cut_before_a_column_goes() {
+        let mut grid = Grid::new(vec![left("name", 0), list("reads", 1), right("bytes", 2)]);
+        let name = "a/very/long/name/of/a/tensor/that/nobody/reads/twice";
+        let reads = format!("{name}, {name}");
+        grid.row(vec![name.into(), reads, "12".into()]);
+        assert!(!grid.fits(Some(100)) && grid.fits(None));
+        let text = grid.lines(Some(70));
+        assert_eq!(
+            text,
+            "\
+name                            reads                           bytes
+a/very/long/na…ody/reads/twice  a/very/long/name/of/a/tensor/…     12
+"
+        );
+    }
+
+    #[test]
+    fn a_table_that_just_fits_is_left_alone() {
+        let natural = grid().lines(None);
+        let widest = natural.lines().map(chars).max();
+        assert_eq!(grid().lines(widest), natural);
+        assert!(grid().fits(widest) && !grid().fits(widest.map(|w| w - 1)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::failure::{CANNOT, Diagnostic, Failure, NO};
 use crate::input;
 use bayplan_graph::{Graph, GraphPlanError};
-use bayplan_planner::check::Refused;
+use bayplan_planner::check::{Refused, Violation};
 use bayplan_planner::file::csv::CsvErrors;
 use bayplan_planner::{PlannerFault, ProblemError, ProblemErrors};
 use std::path::Path;
@@ -107,12 +107,18 @@ pub(crate) fn graph_failure(graph: &Graph, error: &GraphPlanError) -> Failure {
 
 /// Offsets from a file that cannot all hold.
 fn overlaps(refused: &Refused) -> Vec<Diagnostic> {
-    let told = refused.violations.iter().take(100);
-    told.map(|violation| {
-        Diagnostic::new("E0604", violation.to_string())
-            .note("the offsets are those of the offline plan in the file")
-    })
-    .collect()
+    // A claim falls with the places; that says nothing of its own.
+    let places = refused
+        .violations
+        .iter()
+        .filter(|violation| !matches!(violation, Violation::Claim { .. }));
+    places
+        .take(100)
+        .map(|violation| {
+            Diagnostic::new("E0604", violation.to_string())
+                .note("the offsets are those of the offline plan in the file")
+        })
+        .collect()
 }
 
 /// What the stock runtime would get wrong; nothing for any other error.

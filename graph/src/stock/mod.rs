@@ -66,6 +66,7 @@ pub fn plan(
     let name = options.profile.name;
     let stock = options.profile.stock.ok_or(GraphPlanError::NoStock(name))?;
     refuse(&graph, stock, pinned)?;
+    reachable(stock, options)?;
     let schedule = Schedule::file_order(&graph);
     let policy = policy(stock, options.policy);
     let grid = options.profile.grid(&graph, options.alignment);
@@ -166,6 +167,20 @@ fn refuse(graph: &Graph, stock: StockPlanner, pinned: &Pinned) -> Result<(), Gra
         )));
     }
     Ok(())
+}
+
+/// Micro's planner places at multiples of its 16 bytes, and cannot be asked for others.
+fn reachable(stock: StockPlanner, options: &PlanOptions<'_>) -> Result<(), GraphPlanError> {
+    let granule = options.profile.granule;
+    match options.alignment {
+        Some(asked) if stock == StockPlanner::MicroGreedy && !granule.is_multiple_of(asked) => {
+            Err(GraphPlanError::StockCannot(format!(
+                "{} places at multiples of {granule} bytes, not of {asked}",
+                stock.name()
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks the places. Offsets that a file gives may overlap: that is the file's fault, not ours.

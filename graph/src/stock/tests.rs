@@ -185,3 +185,27 @@ fn what_a_stock_planner_does_not_know_is_refused() {
     let fixed = stock(&model.build().unwrap().into(), Profile::tflite());
     assert!(matches!(fixed, Err(GraphPlanError::StockCannot(_))));
 }
+
+#[test]
+fn micro_cannot_be_asked_for_other_alignments_than_its_own() {
+    let graph = graph(&[("PAD", &["x0"], "x")], &["x"]);
+    let planned = |profile: Profile, alignment: u64| {
+        let options = PlanOptions {
+            profile,
+            alignment: Some(alignment),
+            ..PlanOptions::default()
+        };
+        plan(graph.clone(), &options, &Pinned::new())
+    };
+    for alignment in [1, 8, 16] {
+        assert!(planned(Profile::tflm(), alignment).is_ok(), "{alignment}");
+    }
+    for alignment in [32, 100] {
+        let refused = planned(Profile::tflm(), alignment);
+        assert!(
+            matches!(&refused, Err(GraphPlanError::StockCannot(why)) if why.contains("multiples of 16")),
+            "{alignment}"
+        );
+        assert!(planned(Profile::tflite(), alignment).is_ok(), "{alignment}");
+    }
+}

@@ -94,7 +94,7 @@ fn c23_named_dimensions() {
     let unbound = refusal(&dynamic, &ReadOptions::default());
     has(
         &unbound,
-        &["`N` has no value", "`x`, `a`, `b`, `y`", "--dim N=N"],
+        &["`N` has no value", "`x`, `a`, `b`, `y`", "--dim N=NUMBER"],
     );
     let anonymous = &["?", "64"];
     let unnamed = refusal(
@@ -333,7 +333,7 @@ fn what_cannot_be_sized_says_what_would_help() {
             "`y`",
             "`the NonZero` (NonZero)",
             "only the run knows",
-            "--dim hits=N",
+            "--dim hits=NUMBER",
         ],
     );
     assert!(read(&model(&["2", "hits"], "NonZero"), "m", &with_dim("hits", 4)).is_ok());

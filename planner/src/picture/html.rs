@@ -47,8 +47,8 @@ pub(super) fn page(scene: &Scene) -> String {
 fn arenas(scene: &Scene) -> String {
     let mut out = String::from(
         "<div class=\"wide\"><table><tr><th>arena</th><th>height</th><th>bound</th><th>verdict</th>\
-         <th>max load</th><th>at step</th><th>buffers</th><th>without sharing</th>\
-         <th>saved</th><th>fragmentation</th></tr>\n",
+         <th>max load</th><th>at step</th><th>buffers</th><th>sum of buffers</th>\
+         <th>saved by placing</th><th>fragmentation</th></tr>\n",
     );
     for panel in &scene.panels {
         let s = &panel.summary;

@@ -81,7 +81,7 @@ fn heading(out: &mut String, scene: &Scene, panel: &Panel) {
     let name = &panel.summary.name;
     let top = panel.bay.top - 44.0;
     let facts = format!(
-        "{} · {} · {} without sharing",
+        "{} · {} of {}",
         text::bytes(panel.summary.height),
         text::counted(panel.buffers, "buffer"),
         text::bytes(panel.summary.naive_bytes)

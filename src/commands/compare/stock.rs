@@ -2,17 +2,17 @@
 //! where the difference comes from.
 //!
 //! Every figure is a load or a height that was computed; the parts add up:
-//! `its arena − the most that lives at once under our rules, inputs reused
-//!  = inputs kept + sharing + results kept + packing`.
+//! `its arena − ours with inputs reused
+//!  = inputs kept + sharing + results kept + packing − our packing`.
 
 use crate::args::Planning;
 use crate::failure::Failure;
 use crate::input::Model;
 use crate::report::Out;
 use crate::report::diagnostics;
-use crate::report::grid::{Grid, left, right};
+use crate::report::grid::visible;
 use crate::session;
-use crate::units::{bytes, grouped};
+use crate::units::{exact, grouped, percent};
 use bayplan_graph::stock::{self, Pinned};
 use bayplan_graph::{GraphPlan, GraphPlanError, PlanOptions, Policy, Profile, StockPlanner};
 use bayplan_planner::Options;
@@ -36,7 +36,7 @@ pub(super) struct Row {
     refused: Option<String>,
 }
 
-/// Bytes of the difference between its arena and what lives at once in ours, by cause.
+/// Bytes of the difference between its arena and ours with inputs reused, by cause.
 #[derive(Serialize)]
 struct Parts {
     /// Inputs are kept to the end.
@@ -47,6 +47,8 @@ struct Parts {
     results_kept: i128,
     /// Its arena beyond what lives at once under its own rules.
     packing: i128,
+    /// Our arena beyond what lives at once under ours: what our packing loses.
+    our_packing: i128,
 }
 
 /// All stock planners on `model`.
@@ -123,70 +125,109 @@ fn parts(stock: &GraphPlan, kept: &GraphPlan, reused: &GraphPlan) -> Parts {
         sharing: load(stock) - load(kept),
         results_kept: held - load(stock),
         packing: i128::from(stock.certified.arena_bytes()) - held,
+        our_packing: i128::from(reused.certified.arena_bytes()) - load(reused),
     }
 }
 
-/// The rows as a table, or nothing where there are none.
+/// A paragraph for each stock planner, or nothing where there are none.
 pub(super) fn print(rows: &[Row], out: &mut Out) -> Result<(), Failure> {
-    if rows.is_empty() {
+    for row in rows {
+        out.line("")?;
+        let runtime = match row.profile {
+            "tflm" => "TensorFlow Lite Micro",
+            _ => "LiteRT",
+        };
+        let (planner, profile) = (row.planner, row.profile);
+        out.line(&format!(
+            "{planner}, the stock planner of {runtime} (--profile {profile})"
+        ))?;
+        arenas(row, out)?;
+        if let (Some(arena), Some(parts)) = (row.arena_bytes, &row.parts) {
+            causes(arena, row.ours_reusing_inputs_bytes, parts, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Its arena, and ours under the same rules.
+fn arenas(row: &Row, out: &mut Out) -> Result<(), Failure> {
+    let offline = if row.offline_plan {
+        ", with the offline plan in the file"
+    } else {
+        ""
+    };
+    match (row.arena_bytes, &row.refused) {
+        (Some(arena), _) => out.line(&format!("its arena  {:>15}{offline}", exact(arena)))?,
+        (None, why) => {
+            let why = visible(why.as_deref().unwrap_or_default());
+            out.line(&format!("its arena  none: {why}"))?;
+        }
+    }
+    let (kept, reused) = (row.ours_bytes, row.ours_reusing_inputs_bytes);
+    let ours = |size: u64, how: &str| {
+        let less = row
+            .arena_bytes
+            .map_or_else(String::new, |arena| beside(size, arena));
+        let line = format!("ours       {:>15}  {how:<21}  {less}", exact(size));
+        line.trim_end().to_owned()
+    };
+    if kept != reused {
+        out.line(&ours(kept, "inputs kept, as there"))?;
+    }
+    let how = if kept == reused && row.profile != "tflm" {
+        "inputs kept or reused"
+    } else {
+        "inputs reused"
+    };
+    out.line(&ours(reused, how))
+}
+
+/// `256 less (6.4 %)`.
+fn beside(ours: u64, arena: u64) -> String {
+    let share = |part: u64| percent(part as f64 / arena as f64);
+    match (arena.checked_sub(ours), ours.checked_sub(arena)) {
+        (Some(0), _) => "as large".into(),
+        (Some(less), _) => format!("{} less ({})", grouped(less), share(less)),
+        (None, Some(more)) if arena > 0 => format!("{} more ({})", grouped(more), share(more)),
+        _ => String::new(),
+    }
+}
+
+/// Where the difference comes from: every cause that is not zero.
+fn causes(arena: u64, ours: u64, parts: &Parts, out: &mut Out) -> Result<(), Failure> {
+    let all = [
+        (
+            parts.inputs_kept,
+            "inputs: it keeps them to the end of the run",
+        ),
+        (
+            parts.sharing,
+            "sharing: in-place and views of ours that it does not take",
+        ),
+        (
+            parts.results_kept,
+            "results that nobody reads: it keeps them to the end",
+        ),
+        (
+            parts.packing,
+            "packing: its arena is larger than what lives at once in it",
+        ),
+        (
+            -parts.our_packing,
+            "our packing: our arena is larger than what lives at once in it",
+        ),
+    ];
+    let some: Vec<_> = all.into_iter().filter(|(part, _)| *part != 0).collect();
+    if some.is_empty() {
         return Ok(());
     }
-    let mut grid = Grid::new(vec![
-        left("stock planner", 0),
-        left("profile", 1),
-        right("its arena", 0),
-        right("ours", 0),
-        right("inputs reused", 0),
-        right("inputs kept", 3),
-        right("sharing", 3),
-        right("results kept", 2),
-        right("packing", 3),
-    ]);
-    for row in rows {
-        let part = |pick: fn(&Parts) -> i128| {
-            row.parts
-                .as_ref()
-                .map_or_else(|| "-".into(), |parts| signed(pick(parts)))
-        };
-        grid.row(vec![
-            row.planner.into(),
-            row.profile.into(),
-            row.arena_bytes.map_or_else(|| "none".into(), grouped),
-            grouped(row.ours_bytes),
-            grouped(row.ours_reusing_inputs_bytes),
-            part(|parts| parts.inputs_kept),
-            part(|parts| parts.sharing),
-            part(|parts| parts.results_kept),
-            part(|parts| parts.packing),
-        ]);
-    }
-    out.line("")?;
-    let width = out.width;
-    out.text(&grid.lines(width))?;
-    notes(rows, out)
-}
-
-fn notes(rows: &[Row], out: &mut Out) -> Result<(), Failure> {
-    for row in rows {
-        if let Some(why) = &row.refused {
-            out.line(&format!("{}: {why}", row.planner))?;
-        } else if row.offline_plan {
-            out.line(&format!(
-                "{}: with the offline plan in the file",
-                row.planner
-            ))?;
-        }
-        let Some(arena) = row.arena_bytes else {
-            continue;
-        };
-        let least = row.ours_bytes.min(row.ours_reusing_inputs_bytes);
-        if least < arena {
-            let (name, saved) = (row.planner, bytes(arena - least));
-            out.line(&format!(
-                "{name}: {saved} less with ours ({:.1} %)",
-                100.0 * (arena - least) as f64 / arena as f64
-            ))?;
-        }
+    let difference = i128::from(arena) - i128::from(ours);
+    out.line(&format!(
+        "the difference of {} bytes is made of",
+        signed(difference)
+    ))?;
+    for (part, what) in some {
+        out.line(&format!("{:>20}  {what}", signed(part)))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::report::grid::visible;
 use crate::session::Session;
 use crate::summary;
 use crate::units::{both, count, grouped};
+use bayplan_graph::table::NodeRow;
 use bayplan_planner::{BufferId, Step, table};
 use serde::Serialize;
 
@@ -37,7 +38,22 @@ fn find(session: &Session, name: &str) -> Option<BufferId> {
         .map(|(id, _)| id)
 }
 
-pub(super) fn tensor(session: &Session, name: &str, out: &mut Out) -> Result<(), Failure> {
+/// The name that is meant: as it stands, or that of the tensor with this id.
+fn named(session: &Session, asked: &str) -> String {
+    let by_id = || {
+        let tensors = session.graph.as_ref()?.graph().tensors();
+        let id: usize = asked.parse().ok()?;
+        if tensors.values().any(|tensor| tensor.name == asked) {
+            return None;
+        }
+        tensors.values().nth(id).map(|tensor| tensor.name.clone())
+    };
+    by_id().unwrap_or_else(|| asked.to_owned())
+}
+
+pub(super) fn tensor(session: &Session, asked: &str, out: &mut Out) -> Result<(), Failure> {
+    let name = named(session, asked);
+    let name = name.as_str();
     let peak = summary::Figures::of(session).peak;
     let row = session.graph.as_ref().and_then(|side| {
         side.source()
@@ -56,7 +72,9 @@ pub(super) fn tensor(session: &Session, name: &str, out: &mut Out) -> Result<(),
                     visible(name),
                     row.why,
                     both(row.bytes)
-                ))
+                ))?;
+                out.line(&format!("tensor    {}", kind(&row)))?;
+                out.lines(&nodes(session, row.id))
             }
             None => Err(unknown(session, name)),
         };
@@ -101,6 +119,35 @@ pub(super) fn tensor(session: &Session, name: &str, out: &mut Out) -> Result<(),
     tensor_text(session, name, &told, meets.len(), out)
 }
 
+/// `3: f32 1x8, activation`.
+fn kind(row: &bayplan_graph::table::TensorRow) -> String {
+    let shape = super::super::table::shape(row);
+    let words = [row.dtype.as_deref().unwrap_or(""), &shape];
+    let what = words.into_iter().filter(|word| !word.is_empty());
+    let what: Vec<&str> = what.chain([row.role]).collect();
+    format!("{}: {}", row.id, what.join(" "))
+}
+
+/// Who makes it and who reads it, where anybody does.
+fn nodes(session: &Session, id: u32) -> Vec<String> {
+    let Some(side) = &session.graph else {
+        return Vec::new();
+    };
+    let rows = side.source().nodes(|_| 0);
+    let names = |uses: &dyn Fn(&NodeRow) -> bool| {
+        let these = rows.iter().filter(|row| uses(row));
+        let names: Vec<String> = these.map(|row| visible(&row.name)).collect();
+        names.join(", ")
+    };
+    let made = names(&|row| row.output_ids.contains(&id));
+    let read = names(&|row| row.input_ids.contains(&Some(id)));
+    let lines = [("made by", made), ("read by", read)].into_iter();
+    let lines = lines.filter(|(_, names)| !names.is_empty());
+    lines
+        .map(|(label, names)| format!("{label:<9} {names}"))
+        .collect()
+}
+
 fn tensor_text(
     session: &Session,
     name: &str,
@@ -117,6 +164,10 @@ fn tensor_text(
     } = told;
     let arena = &session.checked.problem().arenas()[buffer.arena].name;
     out.line(&visible(name))?;
+    if let Some(row) = tensor {
+        out.line(&format!("tensor    {}", kind(row)))?;
+        out.lines(&nodes(session, row.id))?;
+    }
     let place = tensor
         .as_ref()
         .and_then(|row| row.place)
@@ -171,7 +222,8 @@ fn tensor_text(
         out.line(&format!("under     {}", visible(&under.join(", "))))?;
     }
     if buffer.at_peak && buffer.arena == Session::arena() {
-        out.line("peak      it lives at the heaviest step: making it smaller lowers the bound")?;
+        let peak = session.step_label(summary::Figures::of(session).peak);
+        out.line(&format!("peak      it lives at the heaviest step, {peak}"))?;
     }
     for (node, input, output, question, answer) in decisions {
         out.line(&format!(

@@ -6,9 +6,10 @@ use crate::report::Out;
 use crate::report::grid::visible;
 use crate::session::Session;
 use crate::units::grouped;
+use bayplan_graph::table::NodeRow;
 
 pub(super) fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
-    out.line("id,name,type,shape,bytes,role,first,last,arena,offset,shares_with,why")?;
+    out.line("id,name,type,shape,bytes,role,first,last,arena,offset,end,shares_with,why")?;
     let arenas = session.checked.problem().arenas();
     for row in &rows.tensors {
         let life = row.lifetime;
@@ -25,6 +26,9 @@ pub(super) fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), F
                 .map(|p| arenas[p.arena].name.clone())
                 .unwrap_or_default(),
             row.place.map(|p| p.offset.to_string()).unwrap_or_default(),
+            row.place
+                .map(|p| (p.offset + row.bytes).to_string())
+                .unwrap_or_default(),
             row.shares_with.join(" "),
             row.why.clone(),
         ];
@@ -54,11 +58,51 @@ pub(super) fn csv(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), F
             end,
             arenas[row.arena].name.clone(),
             row.offset.to_string(),
+            row.end.to_string(),
             String::new(),
             String::new(),
         ];
         let line = cells.map(|cell| quoted(&cell)).join(",") + "\n";
         out.text(&line)?;
+    }
+    Ok(())
+}
+
+/// Ids of the operands of a node; `-` where an optional one is left out.
+pub(super) fn input_ids(row: &NodeRow) -> String {
+    let id = |id: &Option<u32>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
+    row.input_ids.iter().map(id).collect::<Vec<_>>().join(" ")
+}
+
+/// What is told of a node to other programs. Names may hold blanks, so tensors are told by id.
+fn node_cells(row: &NodeRow) -> [String; 7] {
+    let outputs: Vec<String> = row.output_ids.iter().map(u32::to_string).collect();
+    [
+        row.step.to_string(),
+        row.name.clone(),
+        row.op.clone(),
+        row.live_bytes.to_string(),
+        row.scratch_bytes.to_string(),
+        input_ids(row),
+        outputs.join(" "),
+    ]
+}
+
+pub(super) fn nodes_csv(rows: &Rows, out: &mut Out) -> Result<(), Failure> {
+    out.line("step,node,op,live_bytes,scratch_bytes,reads,makes")?;
+    for row in &rows.nodes {
+        let line = node_cells(row).map(|cell| quoted(&cell)).join(",") + "\n";
+        out.text(&line)?;
+    }
+    Ok(())
+}
+
+pub(super) fn nodes_markdown(rows: &Rows, out: &mut Out) -> Result<(), Failure> {
+    out.line("| step | node | op | live bytes | scratch bytes | reads | makes |")?;
+    out.line("|---:|---|---|---:|---:|---|---|")?;
+    for row in &rows.nodes {
+        let cells = node_cells(row).map(|text| visible(&text).replace('|', "\\|"));
+        out.line(&format!("| {} |", cells.join(" | ")))?;
     }
     Ok(())
 }
@@ -73,11 +117,11 @@ fn quoted(cell: &str) -> String {
 
 pub(super) fn markdown(session: &Session, rows: &Rows, out: &mut Out) -> Result<(), Failure> {
     let cell = |text: &str| visible(text).replace('|', "\\|");
-    out.line("| id | name | type | shape | bytes | role | first | last | arena | offset | shares with | why |")?;
-    out.line("|---:|---|---|---|---:|---|---:|---:|---|---:|---|---|")?;
+    out.line("| id | name | type | shape | bytes | role | first | last | arena | offset | end | shares with | why |")?;
+    out.line("|---:|---|---|---|---:|---|---:|---:|---|---:|---:|---|---|")?;
     let arenas = session.checked.problem().arenas();
     for row in &rows.tensors {
-        let [.., first, last, offset, _, shares, why] = &tensor_cells(row)[..] else {
+        let [.., first, last, offset, end, shares, why] = &tensor_cells(row)[..] else {
             continue;
         };
         let [_, _, dtype, shape, bytes, role, ..] = &tensor_cells(row)[..] else {
@@ -89,7 +133,8 @@ pub(super) fn markdown(session: &Session, rows: &Rows, out: &mut Out) -> Result<
             .unwrap_or_default();
         let id = row.id.to_string();
         let cells = [
-            &id, &row.name, dtype, shape, bytes, role, first, last, &arena, offset, shares, why,
+            &id, &row.name, dtype, shape, bytes, role, first, last, &arena, offset, end, shares,
+            why,
         ];
         out.line(&format!("| {} |", cells.map(|text| cell(text)).join(" | ")))?;
     }
@@ -102,13 +147,14 @@ pub(super) fn markdown(session: &Session, rows: &Rows, out: &mut Out) -> Result<
         };
         let role = if graph { "scratch" } else { "buffer" };
         out.line(&format!(
-            "| {id} | {} | | | {} | {role} | {} | {} | {} | {} | | |",
+            "| {id} | {} | | | {} | {role} | {} | {} | {} | {} | {} | | |",
             cell(&row.name),
             grouped(row.size),
             row.lifetime.start,
             last(row.lifetime),
             cell(&arenas[row.arena].name),
-            grouped(row.offset)
+            grouped(row.offset),
+            grouped(row.end)
         ))?;
     }
     Ok(())

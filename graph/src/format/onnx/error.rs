@@ -298,7 +298,7 @@ impl std::fmt::Display for Unbound {
         for (name, tensors) in &self.named {
             let carriers = listed("it sizes", tensors);
             lines.push(format!(
-                "dimension `{name}` has no value ({carriers}): give `--dim {name}=N`"
+                "dimension `{name}` has no value ({carriers}): give `--dim {name}=NUMBER`"
             ));
         }
         for (tensor, place) in &self.unnamed {

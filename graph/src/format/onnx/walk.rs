@@ -306,7 +306,7 @@ impl<'a> Walk<'a> {
     fn hint(&self, why: &InferError, stated: Option<&Declared>) -> String {
         let open = matches!(why, InferError::UnknownOp | InferError::NeedsValue { .. });
         match stated.and_then(|stated| stated.unbound(&self.numbers).next()) {
-            Some(name) if open => format!("give `--dim {name}=N`"),
+            Some(name) if open => format!("give `--dim {name}=NUMBER`"),
             _ if matches!(why, InferError::Unsized { .. }) => {
                 "such operators are not planned".into()
             }
