@@ -1,5 +1,6 @@
 //! The command line as types. No behaviour.
 
+use crate::arenas::{self, Arenas, Pin};
 use bayplan_graph::Profile;
 use bayplan_planner::Strategy;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -46,6 +47,8 @@ pub(crate) enum Verb {
   bayplan plan model.json                      summary
   bayplan plan model.json -o model.plan.ron    and write the plan
   bayplan plan model.json --budget 256KiB      exit 1 if it does not fit, and what would
+  bayplan plan model.json --arena sram=256K,psram=8M --pin 'conv_1.*=sram'
+  bayplan plan model.json --keep model.plan.ron    what moved, and why
   bayplan plan model.json --json | jq .arena_bytes")]
     Plan(PlanArgs),
     /// Show every tensor and node: the interpreter state table
@@ -141,6 +144,30 @@ pub(crate) enum Bodies {
     Apart,
 }
 
+/// Memories, and an earlier plan.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Memories")]
+pub(crate) struct MemoryArgs {
+    /// Memories for the temporaries, the fastest first: NAME=SIZE each (sram=256K,psram=8M), with
+    /// `:max=SIZE` (largest object) and `:align=N` where needed; the last may be without a size. One named
+    /// `persistent` takes the variables
+    #[arg(long = "arena", value_name = "NAME=SIZE,...", value_parser = arenas::arenas)]
+    pub(crate) arenas: Option<Arenas>,
+    /// Whatever has a name that the regular expression matches has to be in this memory (may be
+    /// repeated; the first that matches counts)
+    #[arg(long = "pin", value_name = "REGEX=NAME", value_parser = arenas::pin)]
+    pub(crate) pins: Vec<Pin>,
+    /// Keep the offsets of an earlier plan (a plan file, or a CSV with offsets) where possible
+    #[arg(long, value_name = "PLAN")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Bytes that an arena may be higher, so that more offsets are kept
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = size, requires = "keep")]
+    pub(crate) keep_slack: u64,
+    /// Bytes that there are; set by the verbs that are told.
+    #[arg(skip)]
+    pub(crate) budget: Option<u64>,
+}
+
 /// The name that asks for the planner of the profile's stock runtime.
 pub(crate) const STOCK: &str = "stock";
 
@@ -170,6 +197,8 @@ pub(crate) struct Planning {
     #[arg(long, value_name = "SIZE", value_parser = alignment)]
     pub(crate) align: Option<u64>,
     #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
@@ -184,6 +213,7 @@ impl Planning {
             reuse_inputs: false,
             strategy: None,
             align: None,
+            memory: MemoryArgs::default(),
             reading: Reading::default(),
         }
     }
@@ -298,6 +328,8 @@ pub(crate) struct PackArgs {
     /// Align every offset to N bytes, beside what the file states
     #[arg(long, value_name = "SIZE", value_parser = alignment)]
     pub(crate) align: Option<u64>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 #[derive(Args, Debug)]

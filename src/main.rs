@@ -1,5 +1,6 @@
 //! The command `bayplan`: chains planner, graph and exec, and talks to people.
 
+mod arenas;
 mod args;
 mod commands;
 mod failure;

@@ -1,7 +1,9 @@
 //! From an input to everything that the verbs report on: the one place that chains the crates.
 
+mod memory;
 mod told;
 
+pub(crate) use memory::{earlier, spread};
 pub(crate) use told::csv_no;
 pub(crate) use told::{graph_failure, hazard};
 use told::{no_problem, planner_failure};
@@ -16,6 +18,8 @@ use bayplan_graph::stock::{self, Pinned};
 use bayplan_graph::{CertifiedPlan, Graph, GraphPlan, Lifetimes, PlanOptions, Policy, Profile};
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
+use bayplan_planner::memory::PERSISTENT;
+use bayplan_planner::strategy::keep::{Earlier, Kept};
 use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{
     ArenaId, Bounds, CheckedPlan, Options, Problem, Step, Strategy, Tried, check,
@@ -41,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) warnings: Vec<Diagnostic>,
     /// The offline plan that the file carries, in words.
     pub(crate) offline: Option<String>,
+    /// What became of an earlier plan's offsets.
+    pub(crate) kept: Option<Kept>,
 }
 
 /// What is known when the plan is one of a graph.
@@ -72,25 +78,32 @@ impl Session {
         ArenaId::from_index(0)
     }
 
+    /// The arenas of temporaries: all but the one of variables.
+    pub(crate) fn temporaries(&self) -> impl Iterator<Item = ArenaId> {
+        let arenas = self.checked.problem().arenas().iter();
+        let these = arenas.filter(|(_, arena)| arena.name != PERSISTENT);
+        these.map(|(id, _)| id)
+    }
+
+    /// Height of the arenas of temporaries together.
     pub(crate) fn height(&self) -> u64 {
-        self.checked
-            .plan()
-            .heights
-            .get(Self::arena())
-            .copied()
-            .unwrap_or(0)
+        let heights = &self.checked.plan().heights;
+        let these = self.temporaries().map(|arena| heights[arena]);
+        these.fold(0, u64::saturating_add)
     }
 
-    /// Bytes of all other arenas.
+    /// Bytes kept from run to run, in an arena of their own.
     pub(crate) fn persistent(&self) -> u64 {
-        self.checked.plan().heights.values().skip(1).sum()
+        let all = self.checked.plan().heights.values();
+        let all = all.fold(0, |sum: u64, height| sum.saturating_add(*height));
+        all.saturating_sub(self.height())
     }
 
+    /// Bound of the arenas of temporaries together.
     pub(crate) fn bound(&self) -> u64 {
-        self.bounds
-            .arenas
-            .get(Self::arena())
-            .map_or(0, |bound| bound.bytes)
+        let bounds = &self.bounds.arenas;
+        let these = self.temporaries().map(|arena| bounds[arena].bytes);
+        these.fold(0, u64::saturating_add)
     }
 
     /// What the arena would take if nothing shared a byte: every tensor and scratch block on its own.
@@ -154,10 +167,13 @@ pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<S
                 .with_fixed_offsets()
                 .map_err(|errors| csv_no(path, &errors))?;
             let problem = aligned(problem, planning.align)?;
+            let problem = spread(problem, &planning.memory)?;
+            let earlier = memory::earlier(&planning.memory)?;
             plan_problem(
                 shown,
                 problem,
                 strategies(planning.strategy.as_deref()),
+                earlier.as_ref(),
                 colour,
             )
         }
@@ -268,6 +284,7 @@ pub(crate) fn plan_problem(
     input: String,
     problem: Problem,
     strategies: Vec<Strategy>,
+    keep: Option<&Earlier>,
     colour: Colour,
 ) -> Result<Session, Failure> {
     let started = Instant::now();
@@ -278,6 +295,7 @@ pub(crate) fn plan_problem(
         search: search(&strategies),
         strategies,
         observer: Some(&observer),
+        keep,
         ..Options::default()
     };
     let planned = bayplan_planner::plan(problem, &options);
@@ -294,6 +312,7 @@ pub(crate) fn plan_problem(
         elapsed: started.elapsed(),
         warnings: Vec::new(),
         offline: None,
+        kept: planned.kept,
     })
 }
 
@@ -362,6 +381,11 @@ pub(crate) fn plan_graph(
 ) -> Result<Session, Failure> {
     let started = Instant::now();
     let as_stock = planning.strategy.as_deref() == Some(STOCK);
+    if as_stock {
+        memory::no_stock(&planning.memory)?;
+    }
+    let memory = memory::of_graph(&planning.memory, graph)?;
+    let earlier = memory::earlier(&planning.memory)?;
     let strategies = strategies(planning.strategy.as_deref());
     let progress = Progress::new(strategies.len(), colour);
     let observer = |tried: &Tried, _: usize| progress.step(tried);
@@ -374,10 +398,12 @@ pub(crate) fn plan_graph(
         profile: profile(planning),
         alignment: planning.align,
         policy: policy(planning),
+        memory,
         packing: Options {
             search: search(&strategies),
             strategies,
             observer: Some(&observer),
+            keep: earlier.as_ref(),
             ..Options::default()
         },
     };
@@ -397,6 +423,7 @@ pub(crate) fn plan_graph(
         lifetimes,
         bounds,
         tried,
+        kept,
         ..
     } = planned;
     Ok(Session {
@@ -414,6 +441,7 @@ pub(crate) fn plan_graph(
         elapsed: started.elapsed(),
         warnings: Vec::new(),
         offline: None,
+        kept,
     })
 }
 
@@ -485,6 +513,7 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
         elapsed: started.elapsed(),
         warnings: Vec::new(),
         offline: None,
+        kept: None,
     })
 }
 

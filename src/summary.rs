@@ -1,5 +1,7 @@
 //! The summary of a plan: a few lines that answer the first questions.
 
+pub(crate) mod spread;
+
 use crate::report::grid::{shorten, visible};
 use crate::session::{GraphSide, Session};
 use crate::units::{bytes, count, exact, grouped, percent};
@@ -46,6 +48,10 @@ pub(crate) struct Json {
     budget_bytes: Option<u64>,
     fits: Option<bool>,
     elapsed_ms: f64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    spread: Option<spread::SpreadJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<spread::KeptJson>,
     /// What is told beside the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
@@ -145,6 +151,8 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         budget_bytes: budget,
         fits: budget.and_then(|budget| fits(session, budget)),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
+        spread: spread::json(session),
+        kept: spread::kept_json(session),
         warnings: session.warnings.iter().map(|w| w.title.clone()).collect(),
     }
 }
@@ -207,18 +215,25 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     let mut row = |label: &str, size: String, rest: String, end: String| {
         rows.push([label.to_owned(), size, rest, end]);
     };
-    let holds = format!(
-        "{} for {}",
-        exact(figures.height),
-        count(figures.buffers, "buffer")
-    );
+    let arenas = session.temporaries().count();
+    let together = if arenas > 1 {
+        format!(" in {}, for {}", format!("{arenas} memories"), count(buffers(session), "buffer"))
+    } else {
+        format!(" for {}", count(figures.buffers, "buffer"))
+    };
+    let holds = format!("{}{together}", exact(figures.height));
     row("arena", bytes(figures.height), holds, String::new());
-    row(
-        "bound",
-        bytes(figures.bound),
-        bound_reason(session),
-        verdict(&figures),
-    );
+    for [label, size, holds, free] in spread::rows(session) {
+        row(&label, size, holds, free);
+    }
+    if !spread::several(session) {
+        row(
+            "bound",
+            bytes(figures.bound),
+            bound_reason(session),
+            verdict(&figures),
+        );
+    }
     let saved = figures.naive.saturating_sub(figures.height);
     let end = format!("{} saved ({})", bytes(saved), percent(figures.reuse_rate));
     row(
@@ -295,10 +310,17 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
             lines.push(format!("{:>23}{end}", ""));
         }
     }
+    lines.extend(spread::lines(session));
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures, width));
     lines.push(made_by(session));
     lines
+}
+
+/// Buffers in the arenas of temporaries.
+fn buffers(session: &Session) -> usize {
+    let summaries = table::summaries(&session.checked);
+    session.temporaries().map(|arena| summaries[arena].buffers).sum()
 }
 
 fn model(side: &GraphSide) -> String {

@@ -15,6 +15,7 @@ mod replay;
 use crate::ir::{Graph, Node, NodeId};
 use crate::placement::Locations;
 use crate::schedule::Schedule;
+use bayplan_planner::memory::PERSISTENT;
 use bayplan_planner::{CheckedPlan, Step};
 use std::sync::Arc;
 
@@ -139,20 +140,21 @@ impl CertifiedPlan {
         &self.locations
     }
 
-    /// Bytes of the arena of temporaries.
+    /// Bytes of the arenas of temporaries.
     pub fn arena_bytes(&self) -> u64 {
-        self.checked
-            .plan()
-            .heights
-            .values()
-            .next()
-            .copied()
-            .unwrap_or(0)
+        self.heights(false)
     }
 
     /// Bytes kept from run to run.
     pub fn persistent_bytes(&self) -> u64 {
-        self.checked.plan().heights.values().skip(1).sum()
+        self.heights(true)
+    }
+
+    fn heights(&self, persistent: bool) -> u64 {
+        let arenas = self.checked.problem().arenas().values();
+        let heights = arenas.zip(self.checked.plan().heights.values());
+        let these = heights.filter(|(arena, _)| (arena.name == PERSISTENT) == persistent);
+        these.map(|(_, &height)| height).fold(0, u64::saturating_add)
     }
 }
 

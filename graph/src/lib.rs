@@ -36,6 +36,7 @@ pub mod format;
 pub mod infer;
 pub mod ir;
 pub mod lifetimes;
+pub mod memory;
 pub mod placement;
 pub mod plan;
 pub mod plan_file;

@@ -7,11 +7,15 @@ use crate::certify::Clobber;
 use crate::certify::{self, CertifiedPlan, Uncertified};
 use crate::ir::Graph;
 use crate::lifetimes::Lifetimes;
+use crate::memory;
 use crate::placement::{self, Placement};
 use crate::profile::{Grid, Profile, StockPlanner};
 use crate::schedule::Schedule;
 use crate::storage::{Policy, Storage};
 use bayplan_planner::check::Refused;
+use bayplan_planner::memory::{Memory, MemoryError};
+use bayplan_planner::strategy::assign::spilled;
+use bayplan_planner::strategy::keep::Kept;
 use bayplan_planner::sweep::Profile as Load;
 use bayplan_planner::{Bounds, CheckedPlan, Options, Planned, PlannerFault, ProblemErrors, Tried};
 use std::sync::Arc;
@@ -25,6 +29,8 @@ pub struct PlanOptions<'a> {
     pub alignment: Option<u64>,
     /// What may be shared.
     pub policy: Policy,
+    /// The memories that temporaries may be in; none: one without limits.
+    pub memory: Option<Memory>,
     /// Strategies and progress.
     pub packing: Options<'a>,
 }
@@ -35,6 +41,7 @@ impl Default for PlanOptions<'_> {
             profile: Profile::bayplan(),
             alignment: None,
             policy: Policy::default(),
+            memory: None,
             packing: Options::default(),
         }
     }
@@ -65,6 +72,10 @@ pub struct GraphPlan {
     pub bounds: Bounds,
     /// Strategies that ran.
     pub tried: Vec<Tried>,
+    /// The memories that temporaries may be in, where they were given.
+    pub memory: Option<Memory>,
+    /// What became of an earlier plan's offsets, where there was one.
+    pub kept: Option<Kept>,
 }
 
 impl GraphPlan {
@@ -87,6 +98,9 @@ pub enum GraphPlanError {
     /// Its buffers are no problem: sums beyond 64 bits, given offsets that clash.
     #[error(transparent)]
     Problem(#[from] ProblemErrors),
+    /// Its buffers cannot be spread over the memories.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// The planner could not.
     #[error(transparent)]
     Planner(#[from] PlannerFault),
@@ -169,6 +183,8 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
         placement,
         bounds: planned.bounds,
         tried: planned.tried,
+        memory: options.memory.clone(),
+        kept: planned.kept,
     })
 }
 
@@ -182,6 +198,10 @@ fn best_attempt(
     let attempt = |policy: Policy| -> Result<Attempt, GraphPlanError> {
         let storage = Storage::new(graph, schedule, lifetimes, policy, grid.alignment);
         let (problem, placement) = placement::problem(graph, schedule, lifetimes, &storage, grid)?;
+        let problem = match &options.memory {
+            Some(memory) => memory::spread(memory, graph, &storage, &problem, &placement)?,
+            None => problem,
+        };
         let planned = bayplan_planner::plan(problem, &options.packing)?;
         Ok(Attempt {
             declined: false,
@@ -191,16 +211,24 @@ fn best_attempt(
         })
     };
     let sharing = attempt(options.policy)?;
-    if sharing.planned.is_optimal() || !sharing.storage.takes_in_place() {
+    let kept = options.packing.keep.is_some();
+    if kept || sharing.planned.is_optimal() || !sharing.storage.takes_in_place() {
         return Ok(sharing);
     }
     let apart = attempt(Policy {
         in_place: false,
         ..options.policy
-    })?;
-    let total = |attempt: &Attempt| -> u128 {
-        let heights = attempt.planned.checked.plan().heights.values();
-        heights.map(|&height| u128::from(height)).sum()
+    });
+    let apart = match apart {
+        // Without sharing it may not fit.
+        Err(GraphPlanError::Planner(_)) if options.memory.is_some() => return Ok(sharing),
+        apart => apart?,
+    };
+    let total = |attempt: &Attempt| -> (u128, u128) {
+        let plan = attempt.planned.checked.plan();
+        let heights = plan.heights.values();
+        let spilled = spilled(attempt.planned.checked.problem(), |id| plan.places[id].arena);
+        (spilled, heights.map(|&height| u128::from(height)).sum())
     };
     if total(&apart) < total(&sharing) {
         let storage = apart.storage.declining(&sharing.storage);

@@ -9,12 +9,14 @@ use crate::format::file::{GraphFile, OpEntry, TensorEntry};
 use crate::format::own::{self, GraphFileError};
 use crate::ir::{Graph, NodeId};
 use crate::lifetimes::Lifetimes;
+use crate::memory;
 use crate::placement::{self, Placement};
 use crate::plan::GraphPlan;
 use crate::profile::{Grid, StockPlanner};
 use crate::schedule::{Schedule, ScheduleError};
 use crate::stock;
 use crate::storage::{Policy, Question, Storage};
+use bayplan_planner::memory::Memory;
 use bayplan_planner::{CheckedPlan, Problem};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -54,6 +56,9 @@ pub struct GraphPart {
     /// The stock planner whose sharing and places these are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock: Option<StockPlanner>,
+    /// The memories that temporaries may be in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
     /// Which buffer holds each tensor and each scratch block.
     pub placement: Placement,
     /// Every storage decision: node, input, output, question, and `taken` or the reason in words.
@@ -129,6 +134,7 @@ impl GraphPart {
             alignment: plan.grid.alignment,
             granule: plan.grid.granule,
             stock: plan.stock,
+            memory: plan.memory.clone(),
             placement: plan.placement.clone(),
             decisions: decisions(graph, &plan.storage),
         }
@@ -196,8 +202,15 @@ impl GraphPart {
             storage(self.policy)
         };
         let derived = placement::problem(graph, schedule, &lifetimes, &storage, grid);
-        let what = match derived {
-            Ok((derived, placement)) => {
+        let spread = derived.ok().and_then(|(derived, placement)| {
+            let Some(memory) = &self.memory else {
+                return Some((derived, placement));
+            };
+            let spread = memory::spread(memory, graph, &storage, &derived, &placement).ok()?;
+            Some((spread, placement))
+        });
+        let what = match spread {
+            Some((derived, placement)) => {
                 let wrong = [
                     ("problem", derived != *problem),
                     ("placement", placement != self.placement),
@@ -205,7 +218,7 @@ impl GraphPart {
                 ];
                 wrong.into_iter().find(|(_, differs)| *differs)
             }
-            Err(_) => Some(("problem", true)),
+            None => Some(("problem", true)),
         };
         what.map_or(Ok(()), |(what, _)| Err(GraphPartError::Underived { what }))
     }

@@ -85,6 +85,10 @@ pub struct Buffer {
     /// Arenas that may hold it, the preferred one first. `[0]` if not said.
     #[serde(default = "first_arena", skip_serializing_if = "is_first_arena")]
     pub arenas: Vec<ArenaId>,
+    /// Bytes that are read and written in it over a run, where that is known: what decides who gets
+    /// the faster arena. If not said, its bytes × steps stand for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<u64>,
 }
 
 fn one() -> u64 {
@@ -119,6 +123,7 @@ impl Buffer {
             alignment: 1,
             fixed_offset: None,
             arenas: first_arena(),
+            traffic: None,
         }
     }
 
@@ -141,6 +146,20 @@ impl Buffer {
     pub fn in_arenas(mut self, arenas: Vec<ArenaId>) -> Self {
         self.arenas = arenas;
         self
+    }
+
+    /// The same buffer, with so many bytes read and written in it over a run.
+    #[must_use]
+    pub fn with_traffic(mut self, bytes: u64) -> Self {
+        self.traffic = Some(bytes);
+        self
+    }
+
+    /// What it is worth to have it in a faster arena: its traffic, or bytes × steps if not said.
+    pub fn worth(&self) -> u128 {
+        let rects = self.extent.iter();
+        let area = rects.map(|r| u128::from(r.bytes()) * u128::from(r.steps.steps()));
+        self.traffic.map_or_else(|| area.sum(), u128::from)
     }
 
     /// Bytes from its offset to the highest byte that it ever uses.

@@ -184,6 +184,7 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
         elapsed: started.elapsed(),
         warnings: Vec::new(),
         offline: None,
+        kept: None,
     })
 }
 

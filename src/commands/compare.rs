@@ -121,7 +121,8 @@ impl Subject {
             Input::Problem(parsed) => {
                 let problem = parsed.with_fixed_offsets();
                 let problem = problem.map_err(|errors| session::csv_no(path, &errors))?;
-                Self::Problem(Box::new(session::aligned(problem, planning.align)?))
+                let problem = session::aligned(problem, planning.align)?;
+                Self::Problem(Box::new(session::spread(problem, &planning.memory)?))
             }
             Input::Plan(file) => {
                 let session = session::from_file(path.display().to_string(), *file)?;
@@ -180,6 +181,7 @@ impl Subject {
                 String::new(),
                 problem,
                 session::strategies(strategy.map(Strategy::name)),
+                None,
                 out.colour,
             );
         }

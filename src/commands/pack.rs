@@ -1,7 +1,7 @@
 //! `pack`: the bare packer for a CSV of buffers.
 
 use super::write;
-use crate::args::{PackArgs, Reading};
+use crate::args::{MemoryArgs, PackArgs, Reading};
 use crate::commands::plan::{plan_format, verdict, write_plan};
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input};
@@ -25,6 +25,10 @@ struct Json {
     strategy: String,
     base_alignment: u64,
     elapsed_ms: f64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    spread: Option<summary::spread::SpreadJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<summary::spread::KeptJson>,
 }
 
 pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
@@ -48,11 +52,17 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         .with_fixed_offsets()
         .map_err(|errors| session::csv_no(&args.problem, &errors))?;
     let problem = session::aligned(problem, args.align)?;
+    let problem = session::spread(problem, &args.memory)?;
+    let earlier = session::earlier(&MemoryArgs {
+        budget: args.capacity,
+        ..args.memory.clone()
+    })?;
     let strategies = session::strategies(args.strategy.as_deref());
     let session = session::plan_problem(
         args.problem.display().to_string(),
         problem,
         strategies,
+        earlier.as_ref(),
         out.colour,
     )?;
     let fits = args
@@ -100,6 +110,8 @@ fn json(session: &Session, capacity: Option<u64>, fits: Option<bool>) -> Json {
         strategy: session.checked.plan().strategy.clone(),
         base_alignment: summary::base_alignment(session),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
+        spread: summary::spread::json(session),
+        kept: summary::spread::kept_json(session),
     }
 }
 

@@ -14,7 +14,9 @@ use std::path::Path;
 pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
     // A wrong ending is told before any work is done.
     let format = args.output.as_deref().map(plan_format).transpose()?;
-    let session = super::open(&args.input, &args.planning, out)?;
+    let mut planning = args.planning.clone();
+    planning.memory.budget = args.budget;
+    let session = super::open(&args.input, &planning, out)?;
     let verdict = args
         .budget
         .map(|budget| verdict(&session, budget))

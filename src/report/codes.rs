@@ -35,6 +35,10 @@ const OWN: &[(&str, &str)] = &[
         "A stock planner cannot be followed here: --strategy stock needs --profile tflite or tflm and a model, and knows no given offsets.",
     ),
     (
+        "E0109",
+        "Memories, pins or an earlier plan cannot be used: a pin that matches nothing or names a memory that --arena does not name, two tensors in the same bytes with pins to different memories, or a file for --keep without offsets.",
+    ),
+    (
         "E0401",
         "The text is no graph: broken JSON or RON, a misspelt key, a value of the wrong kind. The place is shown. docs/graph-format.md lists all keys.",
     ),
@@ -138,6 +142,7 @@ mod tests {
             include_str!("../input/model.rs"),
             include_str!("../session.rs"),
             include_str!("../session/told.rs"),
+            include_str!("../session/memory.rs"),
             include_str!("../failure.rs"),
             include_str!("../commands/mod.rs"),
             include_str!("../commands/plan.rs"),

@@ -74,6 +74,7 @@ pub(super) fn planner_failure(fault: &PlannerFault) -> Failure {
             let saved = (&refused.problem, &refused.plan);
             input::defect(&format!("{fault}: {}", refused.violations[0]), &saved)
         }
+        PlannerFault::NoRoom(short) => super::memory::no_room(short).no(),
         PlannerFault::DoesNotFit { .. } | PlannerFault::TooLarge(_) => {
             Diagnostic::new("E0701", fault.to_string()).no()
         }
@@ -92,6 +93,7 @@ pub(crate) fn graph_failure(graph: &Graph, error: &GraphPlanError) -> Failure {
                 &saved,
             )
         }
+        GraphPlanError::Memory(error) => super::memory::refused(error),
         GraphPlanError::NoStock(_) => Diagnostic::new("E0108", error.to_string())
             .help("--profile tflite or --profile tflm")
             .cannot(),

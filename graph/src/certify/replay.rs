@@ -3,8 +3,9 @@
 use super::ownership::{Content, Owners};
 use super::{Clobber, MAX_CLOBBERS};
 use crate::ir::{Graph, Node, NodeId, Role, TensorId, View};
-use crate::placement::{Locations, Spot, persistent};
+use crate::placement::{Locations, Spot};
 use crate::schedule::Schedule;
+use bayplan_planner::memory::PERSISTENT;
 use bayplan_planner::{CheckedPlan, Place, Table};
 
 /// Runs the schedule over the places and reports what goes wrong, up to about [`MAX_CLOBBERS`].
@@ -87,13 +88,17 @@ impl Replay<'_> {
                 .checked_add(bytes)
                 .is_some_and(|end| end <= height)
         };
+        let kept = |arena| {
+            let arena = checked.problem().arenas().get(arena);
+            arena.is_some_and(|arena| arena.name == PERSISTENT)
+        };
         for (id, tensor) in self.graph.tensors().iter() {
             let given = matches!(tensor.role, Role::Input | Role::State);
             let fine = match self.locations.tensors[id] {
                 _ if tensor.bytes == 0 => true,
                 // The arena of temporaries may be used by others between runs.
                 Spot::At(place) if tensor.role == Role::State => {
-                    fits(place, tensor.bytes) && place.arena == persistent()
+                    fits(place, tensor.bytes) && kept(place.arena)
                 }
                 Spot::At(place) => fits(place, tensor.bytes),
                 Spot::Outside => self.may_be_outside(id),

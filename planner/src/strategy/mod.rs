@@ -4,10 +4,13 @@
 //! keeps the lowest plan (the earliest on ties) and passes it through [`crate::check()`]. The result
 //! does not depend on the number of threads.
 
+pub mod assign;
 mod floors;
 mod greedy;
+pub mod keep;
 mod min_offset;
 pub mod search;
+pub mod shortage;
 
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
@@ -159,6 +162,10 @@ pub struct Options<'a> {
     pub observer: Option<&'a Observer<'a>>,
     /// The exact search behind the strategies.
     pub search: search::Limits<'a>,
+    /// Strategies end at a plan of this height; none: as low as can be.
+    pub enough: Option<u64>,
+    /// Offsets of an earlier plan, to be kept where possible.
+    pub keep: Option<&'a keep::Earlier>,
 }
 
 impl Default for Options<'_> {
@@ -168,6 +175,8 @@ impl Default for Options<'_> {
             stop_at_bound: true,
             observer: None,
             search: search::Limits::default(),
+            enough: None,
+            keep: None,
         }
     }
 }
@@ -183,6 +192,8 @@ pub struct Planned {
     pub tried: Vec<Tried>,
     /// Nodes of the exact search.
     pub nodes: u64,
+    /// What became of the earlier plan's offsets, where there was one.
+    pub kept: Option<keep::Kept>,
 }
 
 impl Planned {
@@ -221,6 +232,9 @@ pub enum PlannerFault {
         /// What every plan needs.
         bound: Bound,
     },
+    /// No assignment to several arenas was found that fits.
+    #[error("{0}")]
+    NoRoom(Box<shortage::Shortage>),
     /// A buffer is larger than any of its arenas accepts.
     #[error("{0}")]
     TooLarge(Violation),
@@ -242,6 +256,12 @@ const BATCH: usize = 2;
 
 /// Plans `problem`: bounds, strategies, check.
 pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
+    if let Some(earlier) = options.keep {
+        return keep::plan(problem, earlier, options);
+    }
+    if assign::is_needed(&problem) {
+        return assign::plan(problem, options);
+    }
     let mut bounds = Bounds::new(&problem);
     let (mut best, tried) =
         run_strategies(&problem, &bounds, options).ok_or(PlannerFault::NoStrategy)?;
@@ -253,6 +273,7 @@ pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerF
         bounds,
         tried,
         nodes,
+        kept: None,
     })
 }
 
@@ -271,6 +292,7 @@ pub fn adopt(
         bounds,
         tried: Vec::new(),
         nodes: 0,
+        kept: None,
     })
 }
 
@@ -310,7 +332,9 @@ fn run_strategies(
                 best = Some((cost, plan));
             }
         }
-        let done = best.as_ref().is_some_and(|(_, plan)| meets(plan, bounds));
+        let done = best
+            .as_ref()
+            .is_some_and(|(_, plan)| meets(plan, bounds, options.enough));
         if options.stop_at_bound && done {
             break;
         }
@@ -342,10 +366,12 @@ impl Cost {
     }
 }
 
-fn meets(plan: &Plan, bounds: &Bounds) -> bool {
+/// Whether all heights are as low as can be, or low enough.
+fn meets(plan: &Plan, bounds: &Bounds, enough: Option<u64>) -> bool {
+    let enough = enough.unwrap_or(0);
     plan.heights
         .iter()
-        .all(|(arena, &height)| height == bounds.arenas[arena].bytes)
+        .all(|(arena, &height)| height <= enough.max(bounds.arenas[arena].bytes))
 }
 
 fn claimed(mut plan: Plan, bounds: &Bounds) -> Plan {

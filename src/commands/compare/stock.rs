@@ -73,6 +73,7 @@ fn row(
     let planner = profile.stock.expect("both profiles have one");
     let micro = planner == StockPlanner::MicroGreedy;
     let options = |reuse_inputs: bool| PlanOptions {
+        memory: None,
         profile: profile.clone(),
         alignment: planning.align,
         policy: Policy {

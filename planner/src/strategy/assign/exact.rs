@@ -1,0 +1,128 @@
+//! All assignments, where there are few.
+//!
+//! Goes in: lists of arenas, and an assignment to beat. Comes out: a better one, if a depth-first
+//! search finds one within its limits. Buffers are decided in order of worth, each arena of their list
+//! in turn; a branch ends when it spills as much as the best, or when a load exceeds a capacity.
+
+use super::pack::{Packed, Packer};
+use super::{Assigned, Lists};
+use crate::ids::{ArenaId, BufferId, Table};
+use std::cmp::Reverse;
+
+/// Buffers with a choice, at most.
+const CHOICES: usize = 16;
+/// Buffers, at most.
+const BUFFERS: usize = 256;
+/// Partial assignments that are looked at.
+const NODES: usize = 1 << 14;
+/// Assignments that are packed.
+const PACKINGS: usize = 128;
+
+pub(super) fn search(
+    packer: &Packer<'_>,
+    lists: &Lists,
+    known: Option<&Assigned>,
+) -> Option<Assigned> {
+    let mut open: Vec<BufferId> = lists.ids().filter(|&id| lists[id].len() > 1).collect();
+    if open.len() > CHOICES || lists.len() > BUFFERS {
+        return None;
+    }
+    let buffers = packer.problem.buffers();
+    open.sort_by_cached_key(|&id| (Reverse(buffers[id].worth()), id));
+    // What cannot be in its first arena at all counts in every assignment.
+    let skipped = |id: BufferId, arena: ArenaId| {
+        let position = buffers[id].arenas.iter().position(|&a| a == arena);
+        buffers[id].worth().saturating_mul(position.unwrap_or(0) as u128)
+    };
+    let least: Vec<u128> = (0..=open.len())
+        .map(|from| {
+            let rest = open[from..].iter().map(|&id| skipped(id, lists[id][0]));
+            rest.fold(0, u128::saturating_add)
+        })
+        .collect();
+    let decided = lists.ids().map(|id| (lists[id].len() == 1).then(|| lists[id][0]));
+    let base = lists.ids().filter(|&id| lists[id].len() == 1);
+    let base = base.fold(0, |sum: u128, id| sum.saturating_add(skipped(id, lists[id][0])));
+    let mut search = Search {
+        packer,
+        lists,
+        least,
+        places: decided.collect(),
+        skipped: &skipped,
+        open: &open,
+        best: known.map_or(u128::MAX, |known| known.spilled(packer.problem)),
+        found: None,
+        nodes: 0,
+        packings: 0,
+    };
+    search.descend(0, base);
+    search.found
+}
+
+struct Search<'a> {
+    packer: &'a Packer<'a>,
+    lists: &'a Lists,
+    /// What the buffers from each position on spill at least.
+    least: Vec<u128>,
+    places: Table<BufferId, Option<ArenaId>>,
+    skipped: &'a dyn Fn(BufferId, ArenaId) -> u128,
+    open: &'a [BufferId],
+    best: u128,
+    found: Option<Assigned>,
+    nodes: usize,
+    packings: usize,
+}
+
+impl Search<'_> {
+    fn descend(&mut self, depth: usize, spilled: u128) {
+        self.nodes += 1;
+        let over = self.nodes > NODES || self.packings > PACKINGS || self.packer.exhausted();
+        if over || spilled.saturating_add(self.least[depth]) >= self.best {
+            return;
+        }
+        let Some(&id) = self.open.get(depth) else {
+            self.leaf(spilled);
+            return;
+        };
+        for &arena in &self.lists[id] {
+            self.places[id] = Some(arena);
+            if self.holds(arena) {
+                self.descend(depth + 1, spilled.saturating_add((self.skipped)(id, arena)));
+            }
+            self.places[id] = None;
+        }
+    }
+
+    fn members(&self, arena: ArenaId) -> Vec<BufferId> {
+        let ids = self.places.iter().filter(|(_, place)| **place == Some(arena));
+        ids.map(|(id, _)| id).collect()
+    }
+
+    /// Whether the load so far is within the capacity.
+    fn holds(&self, arena: ArenaId) -> bool {
+        let capacity = self.packer.problem.arenas()[arena].capacity;
+        let load = || self.packer.load(&self.members(arena)).max().0;
+        self.packer.blurred() || capacity.is_none_or(|capacity| load() <= capacity)
+    }
+
+    /// Packs a whole assignment.
+    fn leaf(&mut self, spilled: u128) {
+        self.packings += 1;
+        let arenas = self.packer.problem.arenas();
+        let mut packed: Table<ArenaId, Option<Packed>> = Table::filled(None, arenas.len());
+        for (arena, limits) in arenas.iter() {
+            let Some(capacity) = limits.capacity else {
+                continue;
+            };
+            let within = self.packer.within(arena, &self.members(arena), capacity);
+            if within.height > capacity {
+                return;
+            }
+            packed[arena] = Some(within);
+        }
+        self.best = spilled;
+        let places = self.places.values();
+        let places = places.map(|place| place.expect("all are decided")).collect();
+        self.found = Some(Assigned { places, packed });
+    }
+}

@@ -1,0 +1,348 @@
+//! Several arenas: which buffer goes where, and then at which offset.
+//!
+//! Goes in: a problem in which some buffers may be in several arenas, the fastest first. Comes out:
+//! places. In this order: every arena keeps to its capacity; as little traffic as possible is
+//! *spilled* (a buffer's traffic counts once for each arena that it was moved past); the arenas are low.
+//!
+//! Buffers propose themselves to their first arena. An arena that is too small keeps the best choice
+//! ([`resident`](crate::resident)); the others go on to their next one, which chooses again (deferred
+//! acceptance: Gale & Shapley 1962). What has no further arena must be kept. Then each arena is packed. If the
+//! packing of a choice exceeds the capacity although its load does not, the exact search is asked for a
+//! packing within the capacity; only then the least worthy buffer at the fullest step moves out. At the
+//! end, spilled buffers are tried in their faster arenas again, the worthiest first. If the last
+//! arena overflows, buffers that are live there become worth more in the earlier ones, and all is
+//! done again. With few buffers to decide about, all assignments are gone through (`exact`).
+//!
+//! All limits are counts, so the result depends on problem and options alone.
+
+mod exact;
+mod pack;
+
+use super::{Options, Planned, PlannerFault, Tried, claimed, explain, with_heights};
+use crate::bounds::Bounds;
+use crate::check;
+use crate::check::Violation;
+use crate::ids::{ArenaId, BufferId, Table};
+use crate::lifetime::Step;
+use crate::plan::Place;
+use crate::problem::Problem;
+use crate::resident::Question;
+use crate::strategy::shortage;
+use crate::sweep::Profile;
+use pack::{Packed, Packer};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// What the strategy of such plans is called.
+pub const NAME: &str = "assign";
+
+/// Times that all is done again with other worths when the last arena overflows.
+const ROUNDS: u32 = 8;
+/// Buffers that move out of an arena one by one; then in doubling numbers.
+const SINGLE: usize = 16;
+/// Packings that are tried to get spilled buffers back.
+const RETURNS: usize = 32;
+
+/// Whether there is something to decide.
+pub(super) fn is_needed(problem: &Problem) -> bool {
+    problem.buffers().values().any(|b| b.arenas.len() > 1)
+}
+
+/// Plans a problem with several arenas.
+pub(super) fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
+    if options.strategies.is_empty() {
+        return Err(PlannerFault::NoStrategy);
+    }
+    let lists = usable(&problem)?;
+    let packer = Packer::new(&problem, options);
+    let mut best = rounds(&packer, &lists);
+    if let Some(better) = exact::search(&packer, &lists, best.as_ref().ok()) {
+        best = Ok(better);
+    }
+    let assigned = match best {
+        Ok(assigned) => assigned,
+        Err(short) => return Err(shortage::explain(&problem, &lists, short.arena, short.height)),
+    };
+    let (places, tried) = finish(&packer, assigned);
+    let nodes = packer.nodes();
+    let plan = with_heights(&problem, places, NAME);
+    let bounds = Bounds::new(&problem);
+    let checked = check::check(problem, claimed(plan, &bounds))
+        .map_err(|refused| explain(*refused, &bounds))?;
+    Ok(Planned {
+        checked,
+        bounds,
+        tried,
+        nodes,
+        kept: None,
+    })
+}
+
+/// Arenas by buffer that can hold it at all, in order.
+pub(super) type Lists = Table<BufferId, Vec<ArenaId>>;
+
+fn usable(problem: &Problem) -> Result<Lists, PlannerFault> {
+    let mut lists = Lists::new();
+    for buffer in problem.buffers().values() {
+        let size = buffer.size();
+        let limit = |arena: ArenaId| {
+            let arena = &problem.arenas()[arena];
+            let limits = arena.capacity.into_iter().chain(arena.largest_object);
+            limits.min().unwrap_or(u64::MAX)
+        };
+        let fits = |arena: &&ArenaId| size <= limit(**arena);
+        let list: Vec<ArenaId> = buffer.arenas.iter().filter(fits).copied().collect();
+        if list.is_empty() {
+            let limits = buffer.arenas.iter().map(|&arena| limit(arena));
+            return Err(PlannerFault::TooLarge(Violation::TooLarge {
+                buffer: buffer.name.clone(),
+                size,
+                limit: limits.max().unwrap_or(0),
+            }));
+        }
+        lists.push(list);
+    }
+    Ok(lists)
+}
+
+/// An assignment that fits: position in each buffer's list, and a packing of each bounded arena.
+pub(super) struct Assigned {
+    places: Table<BufferId, ArenaId>,
+    packed: Table<ArenaId, Option<Packed>>,
+}
+
+impl Assigned {
+    /// Spilled traffic: the worth of each buffer for every arena that it was moved past.
+    fn spilled(&self, problem: &Problem) -> u128 {
+        spilled(problem, |id| self.places[id])
+    }
+}
+
+/// Spilled traffic: the worth of each buffer for every arena of its list that it was moved past.
+pub fn spilled(problem: &Problem, place: impl Fn(BufferId) -> ArenaId) -> u128 {
+    let spilled = problem.buffers().iter().map(|(id, buffer)| {
+        let position = buffer.arenas.iter().position(|&a| a == place(id));
+        buffer.worth().saturating_mul(position.unwrap_or(0) as u128)
+    });
+    spilled.fold(0, u128::saturating_add)
+}
+
+/// Does an arena's overflow, in bytes of height.
+struct Short {
+    arena: ArenaId,
+    height: u64,
+    step: Step,
+}
+
+/// Assigns with worths as they are; if an arena overflows, with what lives there worth more before it.
+fn rounds(packer: &Packer<'_>, lists: &Lists) -> Result<Assigned, Short> {
+    let problem = packer.problem;
+    let worths = problem.buffers().values().map(crate::problem::Buffer::worth);
+    let mut assigner = Assigner {
+        packer,
+        lists,
+        worth: worths.collect(),
+        position: Table::filled(0, lists.len()),
+    };
+    let mut round = 0;
+    loop {
+        let short = match assigner.settle() {
+            Ok(mut packed) => {
+                assigner.take_back(&mut packed);
+                let places = lists.ids().map(|id| assigner.arena(id)).collect();
+                return Ok(Assigned { places, packed });
+            }
+            Err(short) => short,
+        };
+        round += 1;
+        if round > ROUNDS || packer.exhausted() {
+            return Err(short);
+        }
+        assigner.raise(&short, round);
+        assigner.position = Table::filled(0, lists.len());
+    }
+}
+
+/// Where each buffer stands in its list.
+struct Assigner<'a> {
+    packer: &'a Packer<'a>,
+    lists: &'a Lists,
+    worth: Table<BufferId, u128>,
+    position: Table<BufferId, usize>,
+}
+
+impl Assigner<'_> {
+    fn arena(&self, id: BufferId) -> ArenaId {
+        self.lists[id][self.position[id]]
+    }
+
+    fn forced(&self, id: BufferId) -> bool {
+        self.position[id] + 1 == self.lists[id].len()
+    }
+
+    fn members(&self, arena: ArenaId) -> Vec<BufferId> {
+        let ids = self.lists.ids();
+        ids.filter(|&id| self.arena(id) == arena).collect()
+    }
+
+    /// Until every arena holds what it was given.
+    fn settle(&mut self) -> Result<Table<ArenaId, Option<Packed>>, Short> {
+        let arenas = self.packer.problem.arenas();
+        let mut packed = Table::filled(None, arenas.len());
+        let mut open: BTreeSet<ArenaId> = arenas.ids().collect();
+        let mut failures = Table::filled(0_usize, arenas.len());
+        while let Some(&arena) = open.first() {
+            let out = self.crowded_out(arena);
+            let out = if out.is_empty() {
+                match self.fit(arena, failures[arena])? {
+                    Ok(done) => {
+                        packed[arena] = done;
+                        open.remove(&arena);
+                        Vec::new()
+                    }
+                    Err(out) => {
+                        failures[arena] += 1;
+                        out
+                    }
+                }
+            } else {
+                out
+            };
+            for id in out {
+                self.position[id] += 1;
+                open.insert(self.arena(id));
+            }
+        }
+        Ok(packed)
+    }
+
+    /// Who has to leave an arena, by sizes alone.
+    fn crowded_out(&self, arena: ArenaId) -> Vec<BufferId> {
+        let Some(capacity) = self.packer.problem.arenas()[arena].capacity else {
+            return Vec::new();
+        };
+        let members = self.members(arena);
+        if self.packer.load(&members).max().0 <= capacity {
+            return Vec::new();
+        }
+        let row = |&id: &BufferId| (id, self.worth[id], self.forced(id));
+        let candidates: Vec<_> = members.iter().map(row).collect();
+        let answer = Question::new(self.packer.problem, &candidates, capacity).answer();
+        let out = members.iter().zip(&answer.kept).filter(|(_, kept)| !**kept);
+        out.map(|(&id, _)| id).collect()
+    }
+
+    /// Packs an arena within its capacity, or says who leaves.
+    #[expect(clippy::type_complexity, reason = "packed, or who leaves, or no way")]
+    fn fit(
+        &self,
+        arena: ArenaId,
+        failures: usize,
+    ) -> Result<Result<Option<Packed>, Vec<BufferId>>, Short> {
+        let Some(capacity) = self.packer.problem.arenas()[arena].capacity else {
+            return Ok(Ok(None));
+        };
+        let members = self.members(arena);
+        let load = self.packer.load(&members);
+        let (most, step) = load.max();
+        let mut height = most;
+        if most <= capacity || self.packer.blurred() {
+            let packed = self.packer.within(arena, &members, capacity);
+            if packed.height <= capacity {
+                return Ok(Ok(Some(packed)));
+            }
+            height = packed.height;
+        }
+        let number = 1_usize << failures.saturating_sub(SINGLE).min(20);
+        let out = self.least_worthy(&members, &load, number);
+        if out.is_empty() {
+            return Err(Short { arena, height, step });
+        }
+        Ok(Err(out))
+    }
+
+    /// Of those that can go elsewhere, the ones of least worth at the fullest step where there are any.
+    fn least_worthy(&self, members: &[BufferId], load: &Profile, number: usize) -> Vec<BufferId> {
+        let fullest = load.range_max();
+        let crowd = |id: BufferId| fullest.max(self.packer.problem.buffers()[id].lifetime());
+        let bytes = |id: BufferId| self.packer.problem.buffers()[id].size();
+        let movable = members.iter().copied().filter(|&id| !self.forced(id) && bytes(id) > 0);
+        let mut movable: Vec<BufferId> = movable.collect();
+        movable.sort_by_cached_key(|&id| (Reverse(crowd(id)), self.worth[id], Reverse(bytes(id)), id));
+        movable.truncate(number);
+        movable
+    }
+
+    /// Makes what lives at the step of an overflow worth more, so that earlier arenas keep it.
+    fn raise(&mut self, short: &Short, round: u32) {
+        let buffers = self.packer.problem.buffers();
+        let density = buffers.values().map(|b| b.worth() / u128::from(b.size().max(1)));
+        let unit = density.max().unwrap_or(0).saturating_add(1) << round;
+        for (id, buffer) in buffers.iter() {
+            let live = buffer.extent.iter().any(|r| r.steps.contains(short.step));
+            if live && self.lists[id].contains(&short.arena) {
+                let more = u128::from(buffer.size()).saturating_mul(unit);
+                self.worth[id] = self.worth[id].saturating_add(more);
+            }
+        }
+    }
+
+    /// Tries spilled buffers in their faster arenas again.
+    fn take_back(&mut self, packed: &mut Table<ArenaId, Option<Packed>>) {
+        let buffers = self.packer.problem.buffers();
+        let spilled = self.lists.ids().filter(|&id| self.position[id] > 0);
+        let mut spilled: Vec<BufferId> = spilled.collect();
+        spilled.sort_by_cached_key(|&id| (Reverse(buffers[id].worth()), id));
+        let mut tried = 0;
+        for id in spilled {
+            for position in 0..self.position[id] {
+                let arena = self.lists[id][position];
+                let Some(capacity) = self.packer.problem.arenas()[arena].capacity else {
+                    continue;
+                };
+                let mut members = self.members(arena);
+                members.push(id);
+                members.sort_unstable();
+                if self.packer.load(&members).max().0 > capacity || tried >= RETURNS {
+                    continue;
+                }
+                tried += 1;
+                let with = self.packer.within(arena, &members, capacity);
+                if with.height <= capacity {
+                    if let Some(old) = &mut packed[self.arena(id)] {
+                        old.places.retain(|&(other, _)| other != id);
+                    }
+                    packed[arena] = Some(with);
+                    self.position[id] = position;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Packs every arena as low as it gets.
+fn finish(packer: &Packer<'_>, assigned: Assigned) -> (Table<BufferId, Place>, Vec<Tried>) {
+    let arenas = packer.problem.arenas();
+    let first = |id: BufferId| Place {
+        arena: assigned.places[id],
+        offset: 0,
+    };
+    let mut places: Table<BufferId, Place> = assigned.places.ids().map(first).collect();
+    let mut tried: Vec<Tried> = Vec::new();
+    for arena in arenas.ids() {
+        let ids = assigned.places.ids().filter(|&id| assigned.places[id] == arena);
+        let members: Vec<BufferId> = ids.collect();
+        let (mut low, rows) = packer.lowest(arena, &members);
+        if let Some(known) = &assigned.packed[arena]
+            && known.height < low.height
+        {
+            low.places.clone_from(&known.places);
+        }
+        for (id, offset) in low.places {
+            places[id].offset = offset;
+        }
+        pack::join(&mut tried, rows, arena, arenas.len());
+    }
+    (places, tried)
+}

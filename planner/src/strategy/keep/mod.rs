@@ -1,0 +1,372 @@
+//! Planning again: offsets of an earlier plan are kept where possible.
+//!
+//! Goes in: a problem and an [`Earlier`] plan of a similar one. Comes out: a plan, and what became of
+//! every buffer ([`Kept`]). Buffers are matched by name (equal names in their order).
+//!
+//! A matched buffer keeps its place if that is still allowed and collides with no other kept one;
+//! buffers that did not change come first. Then all of these are fixed and the rest is planned. The
+//! height of an arena may then be at most that of the earlier plan, or that of a plan made from scratch if that is
+//! higher, plus a *slack*. If it is more, kept buffers are freed, those at the bottleneck first
+//! (live together with what ends above the limit), one, then two, four, eight …, until the
+//! height is met; at last each freed one is fixed again if it can be. So no single moved buffer could have stayed,
+//! as far as the strategies and the search within their limits can tell.
+
+mod matching;
+
+use super::{Options, Planned, PlannerFault, adopt, search};
+use crate::ids::{ArenaId, BufferId, Table};
+use crate::lifetime::Lifetime;
+use crate::plan::{Place, Plan};
+use crate::problem::{Problem, Rect};
+use std::cmp::Reverse;
+
+/// What the strategy of such plans is called.
+pub const NAME: &str = "keep";
+
+/// Freed buffers that are tried to be fixed again.
+const RETURNS: usize = 64;
+
+/// A buffer of the earlier plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Old {
+    /// Its name.
+    pub name: String,
+    /// What it covered.
+    pub extent: Vec<Rect>,
+    /// Position in [`Earlier::arenas`].
+    pub arena: usize,
+    /// Its offset in bytes.
+    pub offset: u64,
+}
+
+/// The earlier plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// Names and heights of its arenas.
+    pub arenas: Vec<(String, u64)>,
+    /// Its buffers that had an offset.
+    pub buffers: Vec<Old>,
+    /// Bytes that an arena may be higher for the sake of kept offsets.
+    pub slack: u64,
+    /// Bytes that all arenas together have, where that is known.
+    pub budget: Option<u64>,
+}
+
+impl Earlier {
+    /// The places of `plan`, a plan of `problem`.
+    pub fn of_plan(problem: &Problem, plan: &Plan) -> Self {
+        Self::from_places(problem, |id| Some(plan.places[id]))
+    }
+
+    /// The offsets that are given in `problem`.
+    pub fn of_given(problem: &Problem) -> Self {
+        Self::from_places(problem, |id| {
+            let buffer = &problem.buffers()[id];
+            let (arena, offset) = (buffer.arenas[0], buffer.fixed_offset?);
+            Some(Place { arena, offset })
+        })
+    }
+
+    fn from_places(problem: &Problem, place: impl Fn(BufferId) -> Option<Place>) -> Self {
+        use crate::ids::Id;
+        let names = problem.arenas().values().map(|arena| (arena.name.clone(), 0));
+        let mut earlier = Self {
+            arenas: names.collect(),
+            ..Self::default()
+        };
+        for (id, buffer) in problem.buffers().iter() {
+            let Some(Place { arena, offset }) = place(id) else {
+                continue;
+            };
+            let height = &mut earlier.arenas[arena.index()].1;
+            *height = (*height).max(offset.saturating_add(buffer.size()));
+            earlier.buffers.push(Old {
+                name: buffer.name.clone(),
+                extent: buffer.extent.clone(),
+                arena: arena.index(),
+                offset,
+            });
+        }
+        earlier
+    }
+}
+
+impl Old {
+    /// Bytes from its offset to the highest that it ever used.
+    pub fn size(&self) -> u64 {
+        self.extent.iter().map(|r| r.hi).max().unwrap_or(0)
+    }
+
+    /// From its first to its last step.
+    pub fn lifetime(&self) -> Lifetime {
+        let hull = self.extent.iter().map(|r| r.steps).reduce(Lifetime::hull);
+        hull.unwrap_or(Lifetime::new(0, 0))
+    }
+}
+
+/// Why a buffer is not where it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its old place meets a buffer that is kept or given.
+    Collides {
+        /// That one.
+        with: String,
+    },
+    /// Its old arena does not exist, or may not hold it.
+    Arena,
+    /// Its offset is given now.
+    Given,
+    /// Its old offset is no multiple of its alignment now.
+    Misaligned,
+    /// It would end beyond the capacity of its arena.
+    Capacity,
+    /// It makes room for others: had it stayed, the arena would have been higher than allowed.
+    MadeRoom,
+}
+
+/// What became of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its place is the old one.
+    Stays,
+    /// The earlier plan had none of this name.
+    New,
+    /// It moved.
+    Moved {
+        /// Its place in the earlier plan.
+        from: Old,
+        /// Why.
+        why: Why,
+    },
+}
+
+/// What became of the earlier plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// By buffer.
+    pub fates: Table<BufferId, Fate>,
+    /// Buffers that there are no longer.
+    pub gone: Vec<Old>,
+    /// Names and heights of the earlier arenas.
+    pub arenas: Vec<(String, u64)>,
+}
+
+impl Kept {
+    /// How many stay, are new, moved, are gone.
+    pub fn counts(&self) -> [usize; 4] {
+        let count = |wanted: fn(&Fate) -> bool| self.fates.values().filter(|f| wanted(f)).count();
+        [
+            count(|f| matches!(f, Fate::Stays)),
+            count(|f| matches!(f, Fate::New)),
+            count(|f| matches!(f, Fate::Moved { .. })),
+            self.gone.len(),
+        ]
+    }
+}
+
+/// Plans `problem` with the places of `earlier` where possible.
+pub(super) fn plan(
+    problem: Problem,
+    earlier: &Earlier,
+    options: &Options<'_>,
+) -> Result<Planned, PlannerFault> {
+    let options = Options {
+        keep: None,
+        ..options.clone()
+    };
+    let matched = matching::matched(&problem, earlier);
+    let planned = Keeping::new(&problem, earlier, &options, &matched).run()?;
+    let places = planned.checked.plan().places.clone();
+    let fate = |id: BufferId| match &matched.of[id] {
+        None => Fate::New,
+        Some((_, place, _)) if *place == Some(places[id]) => Fate::Stays,
+        Some((old, _, why)) => Fate::Moved {
+            from: (*old).clone(),
+            why: why.clone().unwrap_or(Why::MadeRoom),
+        },
+    };
+    let kept = Kept {
+        fates: problem.buffers().ids().map(fate).collect(),
+        gone: matched.gone.iter().map(|&old| old.clone()).collect(),
+        arenas: earlier.arenas.clone(),
+    };
+    let stays = kept.fates.values().any(|fate| *fate == Fate::Stays);
+    let name = &planned.checked.plan().strategy;
+    let name = if stays { NAME } else { name.as_str() };
+    let (tried, nodes) = (planned.tried.clone(), planned.nodes);
+    let again = adopt(problem, places, name)?;
+    Ok(Planned {
+        tried,
+        nodes,
+        kept: Some(kept),
+        ..again
+    })
+}
+
+struct Keeping<'a> {
+    problem: &'a Problem,
+    earlier: &'a Earlier,
+    options: &'a Options<'a>,
+    /// Places to keep, as long as they are not freed.
+    fixed: Table<BufferId, Option<Place>>,
+    /// Height that every arena had.
+    before: Table<ArenaId, u64>,
+}
+
+impl<'a> Keeping<'a> {
+    fn new(
+        problem: &'a Problem,
+        earlier: &'a Earlier,
+        options: &'a Options<'a>,
+        matched: &matching::Matched<'_>,
+    ) -> Self {
+        let fixed = matched.of.values().map(|row| match row {
+            Some((_, place, None)) => *place,
+            _ => None,
+        });
+        let mut before = Table::filled(0, problem.arenas().len());
+        for (&(_, height), arena) in earlier.arenas.iter().zip(&matched.arenas) {
+            if let Some(arena) = arena {
+                before[*arena] = height;
+            }
+        }
+        Self {
+            problem,
+            earlier,
+            options,
+            fixed: fixed.collect(),
+            before,
+        }
+    }
+
+    fn run(mut self) -> Result<Planned, PlannerFault> {
+        if self.kept().is_empty() {
+            return super::plan(self.problem.clone(), self.options);
+        }
+        let mut limits = self.limits(&self.before);
+        let mut attempt = self.attempt(&limits);
+        if let Some(planned) = attempt.take_if(|planned| self.meets(planned, &limits)) {
+            return Ok(planned);
+        }
+        let fresh = super::plan(self.problem.clone(), self.options)?;
+        let higher = |(a, &before): (ArenaId, &u64)| before.max(fresh.checked.plan().heights[a]);
+        let highest: Table<ArenaId, u64> = self.before.iter().map(higher).collect();
+        limits = self.limits(&highest);
+        let mut freed: Vec<BufferId> = Vec::new();
+        let mut number = 1;
+        loop {
+            if let Some(planned) = attempt.take_if(|planned| self.meets(planned, &limits)) {
+                return Ok(self.fixed_again(planned, &freed, &limits));
+            }
+            let mut next = self.bottleneck(attempt.as_ref(), &limits);
+            if next.is_empty() {
+                return Ok(fresh);
+            }
+            next.truncate(number);
+            number *= 2;
+            for &id in &next {
+                self.fixed[id] = None;
+            }
+            freed.extend(next);
+            attempt = self.attempt(&limits);
+        }
+    }
+
+    fn kept(&self) -> Vec<BufferId> {
+        let kept = self.fixed.iter().filter(|(_, place)| place.is_some());
+        kept.map(|(id, _)| id).collect()
+    }
+
+    fn limits(&self, heights: &Table<ArenaId, u64>) -> Table<ArenaId, u64> {
+        let limits = heights.iter().map(|(arena, &height)| {
+            let capacity = self.problem.arenas()[arena].capacity.unwrap_or(u64::MAX);
+            height.saturating_add(self.earlier.slack).min(capacity)
+        });
+        limits.collect()
+    }
+
+    fn meets(&self, planned: &Planned, limits: &Table<ArenaId, u64>) -> bool {
+        let heights = &planned.checked.plan().heights;
+        let total = heights.values().fold(0, |sum: u64, h| sum.saturating_add(*h));
+        heights.iter().all(|(arena, &height)| height <= limits[arena])
+            && self.earlier.budget.is_none_or(|budget| total <= budget)
+    }
+
+    /// A plan in which what is fixed stays; nothing if there is none.
+    fn attempt(&self, limits: &Table<ArenaId, u64>) -> Option<Planned> {
+        let mut buffers = self.problem.buffers().clone();
+        for (id, place) in self.fixed.iter() {
+            if let Some(place) = place {
+                buffers[id].fixed_offset = Some(place.offset);
+                buffers[id].arenas = vec![place.arena];
+            }
+        }
+        let (arenas, pairs) = (self.problem.arenas().clone(), self.problem.pairs().to_vec());
+        let problem = Problem::new(arenas, buffers, pairs).ok()?;
+        let one = limits.len() == 1;
+        let enough = limits.values().next().copied().filter(|_| one);
+        let enough = enough.map(|limit| limit.min(self.earlier.budget.unwrap_or(u64::MAX)));
+        let options = Options {
+            enough,
+            search: search::Limits {
+                enough,
+                work: self.options.search.work / 8,
+                ..self.options.search.clone()
+            },
+            observer: None,
+            ..self.options.clone()
+        };
+        super::plan(problem, &options).ok()
+    }
+
+    /// Who is to be freed next: kept buffers that live together with what is too high, those first that are too
+    /// high themselves, then the highest.
+    fn bottleneck(
+        &self,
+        attempt: Option<&Planned>,
+        limits: &Table<ArenaId, u64>,
+    ) -> Vec<BufferId> {
+        let mut kept = self.kept();
+        let buffers = self.problem.buffers();
+        let end = |id: BufferId| {
+            let place = self.fixed[id].expect("it is kept");
+            (place.arena, place.offset.saturating_add(buffers[id].size()))
+        };
+        let high = |id: BufferId| end(id).1 > limits[end(id).0];
+        let tops: Vec<Lifetime> = attempt.map_or_else(Vec::new, |planned| {
+            let places = &planned.checked.plan().places;
+            let above = buffers.iter().filter(|(id, buffer)| {
+                places[*id].offset.saturating_add(buffer.size()) > limits[places[*id].arena]
+            });
+            above.map(|(_, buffer)| buffer.lifetime()).collect()
+        });
+        let near = |id: BufferId| tops.iter().any(|top| top.overlaps(buffers[id].lifetime()));
+        kept.sort_by_cached_key(|&id| (!high(id), !near(id), Reverse(end(id).1), id));
+        kept
+    }
+
+    /// Fixes freed buffers again where the heights allow it.
+    fn fixed_again(
+        &mut self,
+        mut best: Planned,
+        freed: &[BufferId],
+        limits: &Table<ArenaId, u64>,
+    ) -> Planned {
+        let buffers = self.problem.buffers();
+        let matched = matching::matched(self.problem, self.earlier);
+        let mut order = freed.to_vec();
+        order.sort_by_key(|&id| (Reverse(buffers[id].size()), id));
+        for id in order.into_iter().take(RETURNS) {
+            let old = matched.of[id].as_ref().and_then(|row| row.1);
+            self.fixed[id] = old;
+            if old == Some(best.checked.plan().places[id]) {
+                continue;
+            }
+            match self.attempt(limits).filter(|planned| self.meets(planned, limits)) {
+                Some(planned) => best = planned,
+                None => self.fixed[id] = None,
+            }
+        }
+        best
+    }
+}
