@@ -29,7 +29,9 @@ pub(crate) fn arenas(text: &str) -> Result<Arenas, String> {
     let mut endless = behind.filter(|arena| arena.capacity.is_none() && !apart(arena));
     if let Some(arena) = endless.next() {
         let name = &arena.name;
-        return Err(format!("`{name}` needs a size, such as {name}=256K: only the last memory may be without a limit"));
+        return Err(format!(
+            "`{name}` needs a size, such as {name}=256K: only the last memory may be without a limit"
+        ));
     }
     if arenas.iter().all(apart) {
         return Err("`persistent` holds variables alone; temporaries need a memory as well".into());
@@ -66,7 +68,11 @@ fn arena(text: &str) -> Result<Arena, String> {
                 }
                 arena.alignment = alignment;
             }
-            _ => return Err(format!("`{part}` is neither max=SIZE (largest object) nor align=N")),
+            _ => {
+                return Err(format!(
+                    "`{part}` is neither max=SIZE (largest object) nor align=N"
+                ));
+            }
         }
     }
     Ok(arena)
@@ -99,10 +105,21 @@ mod tests {
     fn memories_are_read_or_refused() {
         let Arenas(two) = arenas("sram=256K:max=64K:align=16,psram").unwrap();
         let told = |a: &Arena| (a.name.clone(), a.capacity, a.largest_object, a.alignment);
-        assert_eq!(told(&two[0]), ("sram".into(), Some(1 << 18), Some(1 << 16), 16));
+        assert_eq!(
+            told(&two[0]),
+            ("sram".into(), Some(1 << 18), Some(1 << 16), 16)
+        );
         assert_eq!(told(&two[1]), ("psram".into(), None, None, 1));
         for wrong in [
-            "", "=1K", "a,b=1K", "a=1K,a=2K", "a=1KB", "a=1K:low", "a=1K:align=0", "persistent=1K", "a b=1",
+            "",
+            "=1K",
+            "a,b=1K",
+            "a=1K,a=2K",
+            "a=1KB",
+            "a=1K:low",
+            "a=1K:align=0",
+            "persistent=1K",
+            "a b=1",
         ] {
             assert!(arenas(wrong).is_err(), "{wrong}");
         }

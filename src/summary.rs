@@ -217,7 +217,11 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     };
     let arenas = session.temporaries().count();
     let together = if arenas > 1 {
-        format!(" in {}, for {}", format!("{arenas} memories"), count(buffers(session), "buffer"))
+        format!(
+            " in {}, for {}",
+            format!("{arenas} memories"),
+            count(buffers(session), "buffer")
+        )
     } else {
         format!(" for {}", count(figures.buffers, "buffer"))
     };
@@ -311,16 +315,29 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         }
     }
     lines.extend(spread::lines(session));
-    lines.push(format!("load      {}", sparkline(session, &figures, width)));
+    let whose = if spread::several(session) {
+        let first = &session.checked.problem().arenas()[Session::arena()].name;
+        format!("{}: ", shorten(&visible(first), 12))
+    } else {
+        String::new()
+    };
+    let room = width.map(|width| width.saturating_sub(whose.chars().count()));
+    lines.push(format!(
+        "load      {whose}{}",
+        sparkline(session, &figures, room)
+    ));
     lines.extend(peak(session, &figures, width));
     lines.push(made_by(session));
     lines
 }
 
 /// Buffers in the arenas of temporaries.
-fn buffers(session: &Session) -> usize {
+pub(crate) fn buffers(session: &Session) -> usize {
     let summaries = table::summaries(&session.checked);
-    session.temporaries().map(|arena| summaries[arena].buffers).sum()
+    session
+        .temporaries()
+        .map(|arena| summaries[arena].buffers)
+        .sum()
 }
 
 fn model(side: &GraphSide) -> String {

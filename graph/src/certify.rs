@@ -154,7 +154,9 @@ impl CertifiedPlan {
         let arenas = self.checked.problem().arenas().values();
         let heights = arenas.zip(self.checked.plan().heights.values());
         let these = heights.filter(|(arena, _)| (arena.name == PERSISTENT) == persistent);
-        these.map(|(_, &height)| height).fold(0, u64::saturating_add)
+        these
+            .map(|(_, &height)| height)
+            .fold(0, u64::saturating_add)
     }
 }
 

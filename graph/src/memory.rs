@@ -22,7 +22,8 @@ pub fn spread(
     placement: &Placement,
 ) -> Result<Problem, MemoryError> {
     let traffic = traffic(graph, storage, problem, placement);
-    let mut names: Table<BufferId, Vec<String>> = Table::filled(Vec::new(), problem.buffers().len());
+    let mut names: Table<BufferId, Vec<String>> =
+        Table::filled(Vec::new(), problem.buffers().len());
     let mut states: Table<BufferId, bool> = Table::filled(false, problem.buffers().len());
     for (id, tensor) in graph.tensors().iter() {
         if let Home::In(buffer, _) = placement.tensors[id] {
@@ -56,7 +57,9 @@ fn traffic(
     };
     let views = storage.decisions().iter();
     let views = views.filter(|d| d.question == Question::View && d.refused.is_none());
-    let views: BTreeSet<_> = views.flat_map(|d| [(d.node, d.input), (d.node, d.output)]).collect();
+    let views: BTreeSet<_> = views
+        .flat_map(|d| [(d.node, d.input), (d.node, d.output)])
+        .collect();
     for (id, node) in graph.nodes().iter() {
         let touched = node.operands().chain(node.outputs.iter().copied());
         for tensor in touched.filter(|&tensor| !views.contains(&(id, tensor))) {

@@ -227,7 +227,9 @@ fn best_attempt(
     let total = |attempt: &Attempt| -> (u128, u128) {
         let plan = attempt.planned.checked.plan();
         let heights = plan.heights.values();
-        let spilled = spilled(attempt.planned.checked.problem(), |id| plan.places[id].arena);
+        let spilled = spilled(attempt.planned.checked.problem(), |id| {
+            plan.places[id].arena
+        });
         (spilled, heights.map(|&height| u128::from(height)).sum())
     };
     if total(&apart) < total(&sharing) {

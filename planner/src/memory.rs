@@ -30,7 +30,9 @@ pub enum MemoryError {
     #[error("a pin names memory {0}, which does not exist")]
     NoSuchArena(u32),
     /// A pinned buffer is larger than its memory allows.
-    #[error("`{buffer}` is pinned to `{arena}`, which cannot take it: {size} bytes, at most {limit} are possible")]
+    #[error(
+        "`{buffer}` is pinned to `{arena}`, which cannot take it: {size} bytes, at most {limit} are possible"
+    )]
     CannotTake {
         /// The buffer.
         buffer: String,

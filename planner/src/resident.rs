@@ -92,7 +92,10 @@ impl Question {
 
     /// The best choice found and a bound of all.
     pub(crate) fn answer(&self) -> Answer {
-        let all = self.items.iter().fold(0_u128, |sum, i| sum.saturating_add(i.worth));
+        let all = self
+            .items
+            .iter()
+            .fold(0_u128, |sum, i| sum.saturating_add(i.worth));
         let mut prices = vec![0.0; self.steps];
         let mut best = self.greedy(&prices, all);
         if self.blurred {
@@ -120,7 +123,9 @@ impl Question {
     /// Sum over the spans of an item of bytes × price.
     fn cost(item: &Item, sums: &[f64]) -> f64 {
         let spans = item.spans.iter();
-        spans.map(|&(from, to, bytes)| bytes as f64 * (sums[to] - sums[from])).sum()
+        spans
+            .map(|&(from, to, bytes)| bytes as f64 * (sums[to] - sums[from]))
+            .sum()
     }
 
     /// One step along the subgradient: dearer where too much would be kept, cheaper elsewhere.
@@ -144,7 +149,11 @@ impl Question {
         for (price, change) in prices.iter().zip(&change) {
             used += change;
             let slope: f64 = used - capacity;
-            slopes.push(if *price > 0.0 || slope > 0.0 { slope } else { 0.0 });
+            slopes.push(if *price > 0.0 || slope > 0.0 {
+                slope
+            } else {
+                0.0
+            });
         }
         let norm: f64 = slopes.iter().map(|slope| slope * slope).sum();
         if norm > 0.0 {
@@ -197,7 +206,11 @@ impl Question {
             kept[index] = self.take(&mut loads, index);
         }
         let worth = self.worth(&kept);
-        Answer { kept, worth, bound: bound.max(worth) }
+        Answer {
+            kept,
+            worth,
+            bound: bound.max(worth),
+        }
     }
 
     fn worth(&self, kept: &[bool]) -> u128 {

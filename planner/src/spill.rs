@@ -105,7 +105,11 @@ fn load(plan: &CheckedPlan, arena: ArenaId) -> Profile {
 fn reason(problem: &Problem, id: BufferId, arena: ArenaId, others: &Profile) -> Reason {
     let limits = &problem.arenas()[arena];
     let buffer = &problem.buffers()[id];
-    let limit = limits.capacity.into_iter().chain(limits.largest_object).min();
+    let limit = limits
+        .capacity
+        .into_iter()
+        .chain(limits.largest_object)
+        .min();
     if let Some(limit) = limit.filter(|&limit| buffer.size() > limit) {
         return Reason::TooLarge { limit };
     }
@@ -122,7 +126,9 @@ fn reason(problem: &Problem, id: BufferId, arena: ArenaId, others: &Profile) -> 
             worst = worst.max(Some((total, Reverse(step), there)));
         }
     }
-    worst.map_or(Reason::Unpacked, |(_, Reverse(step), others)| Reason::Crowded { step, others })
+    worst.map_or(Reason::Unpacked, |(_, Reverse(step), others)| {
+        Reason::Crowded { step, others }
+    })
 }
 
 /// The most traffic that can be in `arena`, of buffers that it is the first choice of.
@@ -141,6 +147,8 @@ fn most(problem: &Problem, arena: ArenaId) -> u128 {
     }
     match limits.capacity {
         Some(capacity) => Question::new(problem, &candidates, capacity).answer().bound,
-        None => candidates.iter().fold(0, |sum: u128, c| sum.saturating_add(c.1)),
+        None => candidates
+            .iter()
+            .fold(0, |sum: u128, c| sum.saturating_add(c.1)),
     }
 }

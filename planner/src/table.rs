@@ -156,7 +156,8 @@ fn summary(
         height,
         bound: match claim {
             Claim::Optimal(_) => Some(height),
-            Claim::Within(bound) => Some(bound.bytes),
+            // That no plan is under nothing says nothing.
+            Claim::Within(bound) => (bound.bytes > 0).then_some(bound.bytes),
             Claim::Stopped => None,
         },
         optimal: matches!(claim, Claim::Optimal(_)),

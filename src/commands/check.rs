@@ -230,8 +230,11 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
             ..refused(session.input.clone(), Vec::new())
         });
     }
-    let buffers = count(figures.buffers, "buffer");
-    let claim = if optimal {
+    let buffers = count(summary::buffers(session), "buffer");
+    let memories = session.temporaries().count();
+    let claim = if memories > 1 {
+        format!("{memories} memories, each within its limits")
+    } else if optimal {
         "optimal: no plan is smaller".into()
     } else {
         format!("no plan is under {}", both(figures.bound))

@@ -8,9 +8,11 @@ use crate::input::{self, Input, Model};
 use crate::report::Out;
 use crate::report::grid::{Grid, left, right};
 use crate::session::{self, GraphSide, Session};
+use crate::summary;
 use crate::units::{bytes, grouped};
 use bayplan_graph::Graph;
 use bayplan_graph::stock::Pinned;
+use bayplan_planner::strategy::assign;
 use bayplan_planner::{Problem, Strategy};
 use serde::Serialize;
 use std::path::Path;
@@ -38,6 +40,9 @@ struct Row {
     lower_bound_bytes: u64,
     ratio: f64,
     elapsed_ms: f64,
+    /// Traffic that is not in the first choice, where there are several memories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spilled_traffic_bytes: Option<u128>,
 }
 
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
@@ -80,10 +85,7 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
                 strategy.map_or(SEARCH, Strategy::name),
                 in_place,
             ));
-            if best
-                .as_ref()
-                .is_none_or(|best| session.height() < best.height())
-            {
+            if best.as_ref().is_none_or(|best| cost(&session) < cost(best)) {
                 best = Some(session);
             }
         }
@@ -92,7 +94,7 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
             break;
         }
     }
-    rows.sort_by_key(|row| (row.arena_bytes, !row.in_place));
+    rows.sort_by_key(|row| (row.spilled_traffic_bytes, row.arena_bytes, !row.in_place));
     Ok(Json {
         input: input.display().to_string(),
         lower_bound_bytes: best.as_ref().map_or(0, Session::bound),
@@ -100,6 +102,17 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
         rows,
         stock,
     })
+}
+
+/// Spilled traffic, then bytes.
+fn cost(session: &Session) -> (Option<u128>, u64) {
+    (spilled(session), session.height())
+}
+
+fn spilled(session: &Session) -> Option<u128> {
+    let plan = session.checked.plan();
+    let spilled = || assign::spilled(session.checked.problem(), |id| plan.places[id].arena);
+    summary::spread::several(session).then(spilled)
 }
 
 /// What the strategies are compared on, loaded once.
@@ -214,6 +227,7 @@ fn row(session: &Session, strategy: &'static str, in_place: bool) -> Row {
             session.height() as f64 / bound as f64
         },
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
+        spilled_traffic_bytes: spilled(session),
     }
 }
 
@@ -232,6 +246,7 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
         right("arena", 0),
         right("bytes", 2),
         right("of bound", 1),
+        right("spilled traffic", 4),
         right("ms", 1),
     ]);
     for row in &table.rows {
@@ -246,7 +261,12 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
             },
             bytes(row.arena_bytes),
             grouped(row.arena_bytes),
-            format!("{:.4}", row.ratio),
+            if row.lower_bound_bytes > 0 {
+                format!("{:.4}", row.ratio)
+            } else {
+                String::new()
+            },
+            row.spilled_traffic_bytes.map_or_else(String::new, grouped),
             format!("{:.1}", row.elapsed_ms),
         ]);
     }

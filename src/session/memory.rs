@@ -22,7 +22,11 @@ pub(super) fn of_graph(args: &MemoryArgs, graph: &Graph) -> Result<Option<Memory
     for node in graph.nodes().values() {
         let several = node.scratch.len() > 1;
         let block = |index: usize| {
-            let part = if several { format!("#{index}") } else { String::new() };
+            let part = if several {
+                format!("#{index}")
+            } else {
+                String::new()
+            };
             format!("scratch:{}{part}", node.name)
         };
         names.extend((0..node.scratch.len()).map(block));
@@ -36,7 +40,9 @@ pub(crate) fn spread(problem: Problem, args: &MemoryArgs) -> Result<Problem, Fai
     let names: Vec<String> = names.collect();
     match memory(args, &names)? {
         None => Ok(problem),
-        Some(memory) => memory.spread_plain(&problem).map_err(|error| refused(&error)),
+        Some(memory) => memory
+            .spread_plain(&problem)
+            .map_err(|error| refused(&error)),
     }
 }
 
@@ -54,12 +60,21 @@ fn memory(args: &MemoryArgs, names: &[String]) -> Result<Option<Memory>, Failure
         ..Memory::default()
     };
     for pin in &args.pins {
-        let position = memory.arenas.iter().position(|arena| arena.name == pin.arena);
+        let position = memory
+            .arenas
+            .iter()
+            .position(|arena| arena.name == pin.arena);
         let Some(position) = position.filter(|_| pin.arena != PERSISTENT) else {
-            let names = memory.arenas.iter().map(|arena| format!("`{}`", arena.name));
+            let names = memory
+                .arenas
+                .iter()
+                .map(|arena| format!("`{}`", arena.name));
             let title = format!("there is no memory `{}` to pin to", pin.arena);
             return Err(Diagnostic::new("E0109", title)
-                .help(format!("--arena names {}", names.collect::<Vec<_>>().join(", ")))
+                .help(format!(
+                    "--arena names {}",
+                    names.collect::<Vec<_>>().join(", ")
+                ))
                 .cannot());
         };
         let matching = names.iter().filter(|name| pin.pattern.is_match(name));
@@ -80,7 +95,10 @@ fn memory(args: &MemoryArgs, names: &[String]) -> Result<Option<Memory>, Failure
 }
 
 fn unmatched(pattern: &str, names: &[String]) -> Failure {
-    let wanted: Vec<char> = pattern.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
+    let wanted: Vec<char> = pattern
+        .chars()
+        .filter(|c| c.is_alphanumeric() || *c == '_')
+        .collect();
     let near = names.iter().min_by_key(|name| {
         let name: Vec<char> = name.chars().collect();
         distance(&wanted, &name)
@@ -116,8 +134,11 @@ pub(super) fn no_stock(args: &MemoryArgs) -> Result<(), Failure> {
     if args.arenas.is_none() && args.keep.is_none() {
         return Ok(());
     }
-    let title = "a stock planner knows one arena and no earlier plan: --arena and --keep are for ours";
-    Err(Diagnostic::new("E0108", title).help("leave out --strategy stock").cannot())
+    let title =
+        "a stock planner knows one arena and no earlier plan: --arena and --keep are for ours";
+    Err(Diagnostic::new("E0108", title)
+        .help("leave out --strategy stock")
+        .cannot())
 }
 
 /// The earlier plan of `--keep`, with the bytes that there are.
@@ -179,10 +200,17 @@ fn no_problem(errors: &ProblemErrors) -> Failure {
 /// Several memories do not suffice.
 pub(super) fn no_room(short: &Shortage) -> Diagnostic {
     const SHOWN: usize = 8;
-    let names: Vec<String> = short.arenas.iter().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> = short
+        .arenas
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect();
     let (what, has) = match &names[..] {
         [one] => (format!("memory {one}"), "has"),
-        several => (format!("the memories {}", several.join(" and ")), "have together"),
+        several => (
+            format!("the memories {}", several.join(" and ")),
+            "have together",
+        ),
     };
     let title = format!(
         "{what} {has} {}, {} too few",
@@ -194,7 +222,11 @@ pub(super) fn no_room(short: &Shortage) -> Diagnostic {
         .map(|(name, size)| format!("{} {}", visible(name), crate::units::grouped(*size)))
         .collect();
     let more = short.live.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     let held = if short.proved {
         "that can be nowhere else are live"
     } else {

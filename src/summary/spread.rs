@@ -3,7 +3,7 @@
 use crate::report::grid::{shorten, visible};
 use crate::session::Session;
 use crate::units::{bytes, count, grouped, percent};
-use bayplan_planner::spill::{self, Reason, Residency};
+use bayplan_planner::spill::{self, Reason, Residency, Spilled};
 use bayplan_planner::strategy::keep::{Fate, Kept, Why};
 use bayplan_planner::table::{self, ArenaSummary};
 use bayplan_planner::{ArenaId, BufferId};
@@ -81,7 +81,12 @@ fn named(session: &Session) -> Option<Vec<(ArenaId, ArenaSummary)>> {
         return None;
     }
     let summaries = table::summaries(&session.checked);
-    Some(arenas.into_iter().map(|id| (id, summaries[id].clone())).collect())
+    Some(
+        arenas
+            .into_iter()
+            .map(|id| (id, summaries[id].clone()))
+            .collect(),
+    )
 }
 
 /// Whether temporaries are in several memories.
@@ -97,7 +102,9 @@ pub(super) fn rows(session: &Session) -> Vec<[String; 4]> {
     let arenas = session.checked.problem().arenas();
     let row = |(id, summary): (ArenaId, ArenaSummary)| {
         let capacity = arenas[id].capacity;
-        let of = capacity.map_or("no limit".to_owned(), |capacity| format!("of {}", bytes(capacity)));
+        let of = capacity.map_or("no limit".to_owned(), |capacity| {
+            format!("of {}", bytes(capacity))
+        });
         let holds = format!(
             "{of}: {}, at most {} live",
             count(summary.buffers, "buffer"),
@@ -133,7 +140,13 @@ fn unit(session: &Session) -> &'static str {
 }
 
 fn spilled_lines(session: &Session, held: &Residency) -> Vec<String> {
-    let share = |part: u128| if held.traffic == 0 { 1.0 } else { part as f64 / held.traffic as f64 };
+    let share = |part: u128| {
+        if held.traffic == 0 {
+            1.0
+        } else {
+            part as f64 / held.traffic as f64
+        }
+    };
     let ideal = if held.bound == held.resident {
         "no plan has more".to_owned()
     } else {
@@ -141,16 +154,18 @@ fn spilled_lines(session: &Session, held: &Residency) -> Vec<String> {
     };
     let what = unit(session);
     let shown = percent(share(held.resident));
-    let mut lines = vec![format!("traffic   {shown:>9}    of {what} in the first choice; {ideal}")];
+    let mut lines = vec![format!(
+        "traffic   {shown:>9}    of {what} in the first choice; {ideal}"
+    )];
     for one in held.spilled.iter().take(LISTED) {
         let buffer = &session.checked.problem().buffers()[one.buffer];
         let to = &session.checked.problem().arenas()[one.to].name;
         lines.push(format!(
             "spilled   {:>9}    {} to {}: {}",
             bytes(buffer.size()),
-            shorten(&visible(&buffer.name), 28),
+            shorten(&visible(&buffer.name), 24),
             visible(to),
-            reason(session, one.from, one.reason)
+            reason(session, one)
         ));
     }
     let more = held.spilled.len().saturating_sub(LISTED);
@@ -160,9 +175,13 @@ fn spilled_lines(session: &Session, held: &Residency) -> Vec<String> {
     lines
 }
 
-/// Why a buffer is not in `arena`, in words.
-fn reason(session: &Session, arena: ArenaId, reason: Reason) -> String {
-    let name = visible(&session.checked.problem().arenas()[arena].name);
+/// Why a buffer is not in the memory that it would rather be in, in words.
+fn reason(session: &Session, one: &Spilled) -> String {
+    let (buffer, reason) = (one.buffer, one.reason);
+    let name = visible(&session.checked.problem().arenas()[one.from].name);
+    if kept_there(session, buffer) {
+        return "it was kept there".into();
+    }
     match reason {
         Reason::TooLarge { limit } => format!("{name} takes {} at most", bytes(limit)),
         Reason::Crowded { step, others } => {
@@ -172,6 +191,12 @@ fn reason(session: &Session, arena: ArenaId, reason: Reason) -> String {
     }
 }
 
+/// Whether a buffer is where an earlier plan had it, and could have been elsewhere.
+fn kept_there(session: &Session, buffer: BufferId) -> bool {
+    let kept = session.kept.as_ref();
+    kept.is_some_and(|kept| kept.fates[buffer] == Fate::Stays)
+}
+
 /// Why a buffer is not in the memory that it would rather be in; nothing if it is.
 pub(crate) fn why_spilled(session: &Session, buffer: BufferId) -> Option<String> {
     if !several(session) {
@@ -179,7 +204,7 @@ pub(crate) fn why_spilled(session: &Session, buffer: BufferId) -> Option<String>
     }
     let held = spill::residency(&session.checked);
     let one = held.spilled.iter().find(|one| one.buffer == buffer)?;
-    Some(reason(session, one.from, one.reason))
+    Some(reason(session, one))
 }
 
 fn kept_lines(session: &Session, kept: &Kept) -> Vec<String> {
@@ -192,7 +217,7 @@ fn kept_lines(session: &Session, kept: &Kept) -> Vec<String> {
     let moves = moves(session, kept);
     for one in moves.iter().take(LISTED) {
         let place = |arena: &str, offset: u64| {
-            if session.temporaries().count() > 1 {
+            if several(session) || kept.arenas.len() > 1 {
                 format!("{} {}", visible(arena), grouped(offset))
             } else {
                 grouped(offset)
@@ -224,9 +249,11 @@ fn moves(session: &Session, kept: &Kept) -> Vec<MoveJson> {
         let buffer = &problem.buffers()[id];
         let mut reason = words(why);
         if buffer.size() != from.size() {
-            reason.push_str(&format!(" ({} bytes before, {} now)", grouped(from.size()), grouped(buffer.size())));
+            let (before, now) = (grouped(from.size()), grouped(buffer.size()));
+            reason = format!("{reason} ({before} bytes before, {now} now)");
         } else if buffer.lifetime() != from.lifetime() {
-            reason.push_str(&format!(" (live in {} before, {} now)", from.lifetime(), buffer.lifetime()));
+            let (before, now) = (from.lifetime(), buffer.lifetime());
+            reason = format!("{reason} (live in {before} before, {now} now)");
         }
         MoveJson {
             name: buffer.name.clone(),
@@ -243,7 +270,7 @@ fn moves(session: &Session, kept: &Kept) -> Vec<MoveJson> {
 fn words(why: &Why) -> String {
     match why {
         Why::Collides { with } => format!("it would meet `{}`", visible(with)),
-        Why::Arena => "its memory may not hold it any more".into(),
+        Why::Arena => "its memory is gone, or may not hold it now".into(),
         Why::Given => "its offset is given now".into(),
         Why::Misaligned => "its old offset is not aligned".into(),
         Why::Capacity => "it would end beyond the capacity".into(),
@@ -277,7 +304,7 @@ pub(crate) fn json(session: &Session) -> Option<SpreadJson> {
         traffic_bytes: one.traffic,
         wanted: problem.arenas()[one.from].name.clone(),
         arena: problem.arenas()[one.to].name.clone(),
-        reason: reason(session, one.from, one.reason),
+        reason: reason(session, one),
     });
     Some(SpreadJson {
         arenas: named.into_iter().map(memory).collect(),

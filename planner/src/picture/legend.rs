@@ -97,9 +97,13 @@ fn entries(scene: &Scene) -> Vec<(String, &'static str)> {
             "lower bound",
         ),
         (
-            scene.details.budget.is_some() && any(&|_| true),
+            any(&|p| scene.limit(p.arena).is_some()),
             stroke("gl"),
-            "budget",
+            if scene.details.budget.is_some() {
+                "budget"
+            } else {
+                "capacity"
+            },
         ),
     ];
     all.into_iter()

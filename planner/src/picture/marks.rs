@@ -195,8 +195,8 @@ fn horizontals(scene: &Scene, panel: &Panel) -> Vec<Line> {
     let summary = &panel.summary;
     let named = |name: &str, bytes: u64| format!("{name} {}", text::bytes(bytes));
     let mut lines = vec![("hl", "", summary.height, named("height", summary.height))];
-    if let Some(budget) = scene.details.budget {
-        lines.push(("gl", "gt", budget, named("budget", budget)));
+    if let Some((name, limit)) = scene.limit(panel.arena) {
+        lines.push(("gl", "gt", limit, named(name, limit)));
     }
     if let Some(bound) = summary.bound {
         lines.push(("bl", "soft", bound, named("bound", bound)));
@@ -204,7 +204,7 @@ fn horizontals(scene: &Scene, panel: &Panel) -> Vec<Line> {
     lines
 }
 
-/// Height, bound and budget across a plot.
+/// Height, bound and budget (or capacity) across a plot.
 pub(super) fn lines(out: &mut String, scene: &Scene, panel: &Panel, band: &Band) {
     for (class, _, byte, _) in horizontals(scene, panel) {
         if byte <= band.most {

@@ -123,13 +123,21 @@ impl<'a> Scene<'a> {
         let mut boxes = scene.boxes(summaries.len());
         let mut top = 64.0;
         for &(arena, summary) in shown {
-            let (bay, load) = bands(summary, details.budget, shown.len(), top);
+            let limit = scene.limit(arena).map(|(_, bytes)| bytes);
+            let (bay, load) = bands(summary, limit, shown.len(), top);
             let rects = std::mem::take(&mut boxes[arena]);
             let panel = scene.panel((arena, summary.clone()), bay, load, &rects, shown.len());
             top = panel.load.top + panel.load.height + 52.0;
             scene.panels.push(panel);
         }
         scene
+    }
+
+    /// Bytes that an arena should stay under, and their name: the budget, or its capacity.
+    pub(super) fn limit(&self, arena: ArenaId) -> Option<(&'static str, u64)> {
+        let budget = self.details.budget.map(|bytes| ("budget", bytes));
+        let capacity = self.plan.problem().arenas()[arena].capacity;
+        budget.or(capacity.map(|bytes| ("capacity", bytes)))
     }
 
     /// Every buffer's rectangles, by arena.

@@ -80,7 +80,10 @@ mod tests {
         let mut loads = Loads::new(5);
         loads.add(0, 3, 4);
         loads.add(2, 5, 3);
-        assert_eq!([(0, 2), (2, 3), (3, 5), (0, 5)].map(|(a, b)| loads.max(a, b)), [4, 7, 3, 7]);
+        assert_eq!(
+            [(0, 2), (2, 3), (3, 5), (0, 5)].map(|(a, b)| loads.max(a, b)),
+            [4, 7, 3, 7]
+        );
         loads.remove(0, 3, 4);
         assert_eq!(loads.max(0, 2), 0);
     }

@@ -39,7 +39,11 @@ impl std::fmt::Display for Shortage {
         };
         let (needed, capacity) = (self.needed, self.capacity);
         let missing = needed - capacity;
-        write!(f, "{arenas} {has} {capacity} bytes and {missing} more are needed at step {}", self.step)
+        write!(
+            f,
+            "{arenas} {has} {capacity} bytes and {missing} more are needed at step {}",
+            self.step
+        )
     }
 }
 
@@ -51,7 +55,10 @@ pub(super) fn explain(
     height: u64,
 ) -> PlannerFault {
     let arenas = problem.arenas();
-    let bounded: Vec<ArenaId> = arenas.ids().filter(|&a| arenas[a].capacity.is_some()).collect();
+    let bounded: Vec<ArenaId> = arenas
+        .ids()
+        .filter(|&a| arenas[a].capacity.is_some())
+        .collect();
     let singles = bounded.iter().map(|&a| vec![a]);
     let groups = singles.chain(std::iter::once(bounded.clone()));
     let mut best: Option<(u64, Shortage)> = None;
@@ -79,13 +86,20 @@ fn within(problem: &Problem, lists: &Lists, group: &[ArenaId]) -> (Vec<BufferId>
 
 /// The live bytes that can only be in `group`, where they exceed its capacity.
 fn overfull(problem: &Problem, lists: &Lists, group: &[ArenaId]) -> Option<(u64, Shortage)> {
-    let capacities = group.iter().map(|&a| problem.arenas()[a].capacity.unwrap_or(u64::MAX));
+    let capacities = group
+        .iter()
+        .map(|&a| problem.arenas()[a].capacity.unwrap_or(u64::MAX));
     let capacity = capacities.fold(0, u64::saturating_add);
     let (ids, profile) = within(problem, lists, group);
     let (needed, step) = profile.max();
-    let missing = needed.checked_sub(capacity).filter(|&missing| missing > 0)?;
+    let missing = needed
+        .checked_sub(capacity)
+        .filter(|&missing| missing > 0)?;
     let shortage = Shortage {
-        arenas: group.iter().map(|&a| problem.arenas()[a].name.clone()).collect(),
+        arenas: group
+            .iter()
+            .map(|&a| problem.arenas()[a].name.clone())
+            .collect(),
         capacity,
         needed,
         proved: true,
@@ -120,6 +134,11 @@ fn live(problem: &Problem, ids: &[BufferId], step: Step) -> Vec<(String, u64)> {
     };
     let mut live: Vec<BufferId> = ids.iter().filter(there).copied().collect();
     live.sort_by_key(|&id| (Reverse(problem.buffers()[id].size()), id.index()));
-    let row = |id: BufferId| (problem.buffers()[id].name.clone(), problem.buffers()[id].size());
+    let row = |id: BufferId| {
+        (
+            problem.buffers()[id].name.clone(),
+            problem.buffers()[id].size(),
+        )
+    };
     live.into_iter().map(row).collect()
 }

@@ -218,6 +218,9 @@ fn tensor_text(
         format!("right above {}", visible(&rests_on.join(", ")))
     };
     out.line(&format!("here as   {reason}"))?;
+    if let Some(why) = summary::spread::why_spilled(session, buffer.id) {
+        out.line(&format!("spilled   {why}"))?;
+    }
     if !under.is_empty() {
         out.line(&format!("under     {}", visible(&under.join(", "))))?;
     }

@@ -32,7 +32,9 @@ pub(super) fn search(
     // What cannot be in its first arena at all counts in every assignment.
     let skipped = |id: BufferId, arena: ArenaId| {
         let position = buffers[id].arenas.iter().position(|&a| a == arena);
-        buffers[id].worth().saturating_mul(position.unwrap_or(0) as u128)
+        buffers[id]
+            .worth()
+            .saturating_mul(position.unwrap_or(0) as u128)
     };
     let least: Vec<u128> = (0..=open.len())
         .map(|from| {
@@ -40,9 +42,13 @@ pub(super) fn search(
             rest.fold(0, u128::saturating_add)
         })
         .collect();
-    let decided = lists.ids().map(|id| (lists[id].len() == 1).then(|| lists[id][0]));
+    let decided = lists
+        .ids()
+        .map(|id| (lists[id].len() == 1).then(|| lists[id][0]));
     let base = lists.ids().filter(|&id| lists[id].len() == 1);
-    let base = base.fold(0, |sum: u128, id| sum.saturating_add(skipped(id, lists[id][0])));
+    let base = base.fold(0, |sum: u128, id| {
+        sum.saturating_add(skipped(id, lists[id][0]))
+    });
     let mut search = Search {
         packer,
         lists,
@@ -94,7 +100,10 @@ impl Search<'_> {
     }
 
     fn members(&self, arena: ArenaId) -> Vec<BufferId> {
-        let ids = self.places.iter().filter(|(_, place)| **place == Some(arena));
+        let ids = self
+            .places
+            .iter()
+            .filter(|(_, place)| **place == Some(arena));
         ids.map(|(id, _)| id).collect()
     }
 
@@ -122,7 +131,9 @@ impl Search<'_> {
         }
         self.best = spilled;
         let places = self.places.values();
-        let places = places.map(|place| place.expect("all are decided")).collect();
+        let places = places
+            .map(|place| place.expect("all are decided"))
+            .collect();
         self.found = Some(Assigned { places, packed });
     }
 }

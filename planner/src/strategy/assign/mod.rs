@@ -43,6 +43,11 @@ const SINGLE: usize = 16;
 /// Packings that are tried to get spilled buffers back.
 const RETURNS: usize = 32;
 
+/// Packings of so many buffers that are affordable.
+fn few(buffers: usize) -> usize {
+    1 + 200_000 / buffers.max(1)
+}
+
 /// Whether there is something to decide.
 pub(super) fn is_needed(problem: &Problem) -> bool {
     problem.buffers().values().any(|b| b.arenas.len() > 1)
@@ -61,7 +66,14 @@ pub(super) fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, P
     }
     let assigned = match best {
         Ok(assigned) => assigned,
-        Err(short) => return Err(shortage::explain(&problem, &lists, short.arena, short.height)),
+        Err(short) => {
+            return Err(shortage::explain(
+                &problem,
+                &lists,
+                short.arena,
+                short.height,
+            ));
+        }
     };
     let (places, tried) = finish(&packer, assigned);
     let nodes = packer.nodes();
@@ -127,7 +139,7 @@ pub fn spilled(problem: &Problem, place: impl Fn(BufferId) -> ArenaId) -> u128 {
     spilled.fold(0, u128::saturating_add)
 }
 
-/// Does an arena's overflow, in bytes of height.
+/// An arena that overflows, with the height of its packing and its fullest step.
 struct Short {
     arena: ArenaId,
     height: u64,
@@ -137,7 +149,10 @@ struct Short {
 /// Assigns with worths as they are; if an arena overflows, with what lives there worth more before it.
 fn rounds(packer: &Packer<'_>, lists: &Lists) -> Result<Assigned, Short> {
     let problem = packer.problem;
-    let worths = problem.buffers().values().map(crate::problem::Buffer::worth);
+    let worths = problem
+        .buffers()
+        .values()
+        .map(crate::problem::Buffer::worth);
     let mut assigner = Assigner {
         packer,
         lists,
@@ -253,10 +268,15 @@ impl Assigner<'_> {
             }
             height = packed.height;
         }
-        let number = 1_usize << failures.saturating_sub(SINGLE).min(20);
+        let first = SINGLE.min(few(members.len()));
+        let number = 1_usize << failures.saturating_sub(first).min(30);
         let out = self.least_worthy(&members, &load, number);
         if out.is_empty() {
-            return Err(Short { arena, height, step });
+            return Err(Short {
+                arena,
+                height,
+                step,
+            });
         }
         Ok(Err(out))
     }
@@ -266,9 +286,13 @@ impl Assigner<'_> {
         let fullest = load.range_max();
         let crowd = |id: BufferId| fullest.max(self.packer.problem.buffers()[id].lifetime());
         let bytes = |id: BufferId| self.packer.problem.buffers()[id].size();
-        let movable = members.iter().copied().filter(|&id| !self.forced(id) && bytes(id) > 0);
+        let movable = members
+            .iter()
+            .copied()
+            .filter(|&id| !self.forced(id) && bytes(id) > 0);
         let mut movable: Vec<BufferId> = movable.collect();
-        movable.sort_by_cached_key(|&id| (Reverse(crowd(id)), self.worth[id], Reverse(bytes(id)), id));
+        movable
+            .sort_by_cached_key(|&id| (Reverse(crowd(id)), self.worth[id], Reverse(bytes(id)), id));
         movable.truncate(number);
         movable
     }
@@ -276,7 +300,9 @@ impl Assigner<'_> {
     /// Makes what lives at the step of an overflow worth more, so that earlier arenas keep it.
     fn raise(&mut self, short: &Short, round: u32) {
         let buffers = self.packer.problem.buffers();
-        let density = buffers.values().map(|b| b.worth() / u128::from(b.size().max(1)));
+        let density = buffers
+            .values()
+            .map(|b| b.worth() / u128::from(b.size().max(1)));
         let unit = density.max().unwrap_or(0).saturating_add(1) << round;
         for (id, buffer) in buffers.iter() {
             let live = buffer.extent.iter().any(|r| r.steps.contains(short.step));
@@ -303,7 +329,9 @@ impl Assigner<'_> {
                 let mut members = self.members(arena);
                 members.push(id);
                 members.sort_unstable();
-                if self.packer.load(&members).max().0 > capacity || tried >= RETURNS {
+                if self.packer.load(&members).max().0 > capacity
+                    || tried >= RETURNS.min(few(members.len()))
+                {
                     continue;
                 }
                 tried += 1;
@@ -331,7 +359,10 @@ fn finish(packer: &Packer<'_>, assigned: Assigned) -> (Table<BufferId, Place>, V
     let mut places: Table<BufferId, Place> = assigned.places.ids().map(first).collect();
     let mut tried: Vec<Tried> = Vec::new();
     for arena in arenas.ids() {
-        let ids = assigned.places.ids().filter(|&id| assigned.places[id] == arena);
+        let ids = assigned
+            .places
+            .ids()
+            .filter(|&id| assigned.places[id] == arena);
         let members: Vec<BufferId> = ids.collect();
         let (mut low, rows) = packer.lowest(arena, &members);
         if let Some(known) = &assigned.packed[arena]

@@ -60,7 +60,9 @@ impl<'a> Packer<'a> {
 
     /// Bytes of some buffers over time.
     pub(super) fn load(&self, members: &[BufferId]) -> Profile {
-        let rects = members.iter().flat_map(|&id| &self.problem.buffers()[id].extent);
+        let rects = members
+            .iter()
+            .flat_map(|&id| &self.problem.buffers()[id].extent);
         Profile::new(rects.map(|r| (r.steps, r.bytes())))
     }
 
@@ -74,12 +76,19 @@ impl<'a> Packer<'a> {
         let mut pairs = Vec::new();
         if self.blurred() {
             let new = |index| BufferId::from_index(index);
-            let renamed = members.iter().enumerate().map(|(index, &id)| (id, new(index)));
+            let renamed = members
+                .iter()
+                .enumerate()
+                .map(|(index, &id)| (id, new(index)));
             let of: BTreeMap<BufferId, BufferId> = renamed.collect();
             let both = self.problem.pairs().iter();
             pairs.extend(both.filter_map(|pair| {
                 let (lower, upper) = (*of.get(&pair.lower)?, *of.get(&pair.upper)?);
-                Some(Pair { lower, upper, ..pair.clone() })
+                Some(Pair {
+                    lower,
+                    upper,
+                    ..pair.clone()
+                })
             }));
         }
         Problem::new(vec![only].into(), buffers, pairs).expect("a part of a problem is one")
@@ -107,7 +116,8 @@ impl<'a> Packer<'a> {
                 enough: Some(capacity),
                 ..self.options.search.clone()
             };
-            self.nodes.set(self.nodes.get() + search::improve(&problem, &mut plan, &mut bounds, &limits));
+            self.nodes
+                .set(self.nodes.get() + search::improve(&problem, &mut plan, &mut bounds, &limits));
             self.work.set(self.work.get() - one);
         }
         packed(members, &plan)
@@ -140,12 +150,17 @@ pub(super) fn join(all: &mut Vec<Tried>, rows: Vec<Tried>, arena: ArenaId, arena
     let heights = rows.iter().filter_map(|row| row.heights.as_ref());
     let best = heights.map(|heights| heights[only]).min().unwrap_or(0);
     let known: Table<ArenaId, u64> = match all.last() {
-        Some(_) => (0..arenas).map(|index| least(all, ArenaId::from_index(index))).collect(),
+        Some(_) => (0..arenas)
+            .map(|index| least(all, ArenaId::from_index(index)))
+            .collect(),
         None => Table::filled(0, arenas),
     };
     for (index, row) in rows.iter().enumerate() {
         if all.len() <= index {
-            all.push(Tried { strategy: row.strategy, heights: Some(known.clone()) });
+            all.push(Tried {
+                strategy: row.strategy,
+                heights: Some(known.clone()),
+            });
         }
     }
     for (index, tried) in all.iter_mut().enumerate() {

@@ -32,7 +32,10 @@ pub(super) fn matched<'a>(problem: &Problem, earlier: &'a Earlier) -> Matched<'a
         let old = by_name.get_mut(&*buffer.name).and_then(Vec::pop);
         let place = |old: &Old| {
             let arena = arenas[old.arena]?;
-            Some(Place { arena, offset: old.offset })
+            Some(Place {
+                arena,
+                offset: old.offset,
+            })
         };
         of.push(old.map(|old| (old, place(old), None)));
     }
@@ -45,7 +48,10 @@ pub(super) fn matched<'a>(problem: &Problem, earlier: &'a Earlier) -> Matched<'a
 /// Arenas are matched by name; the only one of the earlier plan, by any name, is the first.
 fn arenas(problem: &Problem, earlier: &Earlier) -> Vec<Option<ArenaId>> {
     let named = |name: &str| {
-        let mut same = problem.arenas().iter().filter(|(_, arena)| arena.name == name);
+        let mut same = problem
+            .arenas()
+            .iter()
+            .filter(|(_, arena)| arena.name == name);
         same.next().map(|(id, _)| id)
     };
     let only = earlier.arenas.len() == 1 && problem.arenas().len() > 0;
@@ -75,6 +81,9 @@ fn hold(problem: &Problem, of: &mut Table<BufferId, Option<Row<'_>>>) {
             continue;
         };
         *why = refused(problem, id, *place);
+        if problem.buffers()[id].fixed_offset.is_some() {
+            continue; // it is there already
+        }
         let (None, Some(place)) = (&why, *place) else {
             continue;
         };
@@ -82,9 +91,13 @@ fn hold(problem: &Problem, of: &mut Table<BufferId, Option<Row<'_>>>) {
             occupancy.put(id, place);
             holders.push((id, place));
         } else {
-            let with = holders.iter().find(|holder| meet(problem, (id, place), **holder));
+            let with = holders
+                .iter()
+                .find(|holder| meet(problem, (id, place), **holder));
             let name = with.map(|(other, _)| problem.buffers()[*other].name.clone());
-            *why = Some(Why::Collides { with: name.unwrap_or_default() });
+            *why = Some(Why::Collides {
+                with: name.unwrap_or_default(),
+            });
         }
     }
 }
@@ -115,10 +128,14 @@ fn refused(problem: &Problem, id: BufferId, place: Option<Place>) -> Option<Why>
 /// Whether two buffers at their places share a byte at a step.
 fn meet(problem: &Problem, a: (BufferId, Place), b: (BufferId, Place)) -> bool {
     let (first, second) = (&problem.buffers()[a.0], &problem.buffers()[b.0]);
-    let pairs = first.extent.iter().flat_map(|x| second.extent.iter().map(move |y| (x, y)));
+    let pairs = first
+        .extent
+        .iter()
+        .flat_map(|x| second.extent.iter().map(move |y| (x, y)));
     a.1.arena == b.1.arena
         && pairs.into_iter().any(|(x, y)| {
-            let apart = a.1.offset + x.hi <= b.1.offset + y.lo || b.1.offset + y.hi <= a.1.offset + x.lo;
+            let apart =
+                a.1.offset + x.hi <= b.1.offset + y.lo || b.1.offset + y.hi <= a.1.offset + x.lo;
             x.steps.overlaps(y.steps) && !apart
         })
 }

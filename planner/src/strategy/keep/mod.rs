@@ -69,7 +69,10 @@ impl Earlier {
 
     fn from_places(problem: &Problem, place: impl Fn(BufferId) -> Option<Place>) -> Self {
         use crate::ids::Id;
-        let names = problem.arenas().values().map(|arena| (arena.name.clone(), 0));
+        let names = problem
+            .arenas()
+            .values()
+            .map(|arena| (arena.name.clone(), 0));
         let mut earlier = Self {
             arenas: names.collect(),
             ..Self::default()
@@ -244,9 +247,9 @@ impl<'a> Keeping<'a> {
             return super::plan(self.problem.clone(), self.options);
         }
         let mut limits = self.limits(&self.before);
-        let mut attempt = self.attempt(&limits);
+        let mut attempt = self.attempt(Some(&limits));
         if let Some(planned) = attempt.take_if(|planned| self.meets(planned, &limits)) {
-            return Ok(planned);
+            return Ok(self.lowered(planned, &limits));
         }
         let fresh = super::plan(self.problem.clone(), self.options)?;
         let higher = |(a, &before): (ArenaId, &u64)| before.max(fresh.checked.plan().heights[a]);
@@ -256,7 +259,8 @@ impl<'a> Keeping<'a> {
         let mut number = 1;
         loop {
             if let Some(planned) = attempt.take_if(|planned| self.meets(planned, &limits)) {
-                return Ok(self.fixed_again(planned, &freed, &limits));
+                let planned = self.fixed_again(planned, &freed, &limits);
+                return Ok(self.lowered(planned, &limits));
             }
             let mut next = self.bottleneck(attempt.as_ref(), &limits);
             if next.is_empty() {
@@ -268,7 +272,7 @@ impl<'a> Keeping<'a> {
                 self.fixed[id] = None;
             }
             freed.extend(next);
-            attempt = self.attempt(&limits);
+            attempt = self.attempt(Some(&limits));
         }
     }
 
@@ -287,13 +291,18 @@ impl<'a> Keeping<'a> {
 
     fn meets(&self, planned: &Planned, limits: &Table<ArenaId, u64>) -> bool {
         let heights = &planned.checked.plan().heights;
-        let total = heights.values().fold(0, |sum: u64, h| sum.saturating_add(*h));
-        heights.iter().all(|(arena, &height)| height <= limits[arena])
+        let total = heights
+            .values()
+            .fold(0, |sum: u64, h| sum.saturating_add(*h));
+        heights
+            .iter()
+            .all(|(arena, &height)| height <= limits[arena])
             && self.earlier.budget.is_none_or(|budget| total <= budget)
     }
 
-    /// A plan in which what is fixed stays; nothing if there is none.
-    fn attempt(&self, limits: &Table<ArenaId, u64>) -> Option<Planned> {
+    /// A plan in which what is fixed stays, as low as the limits or as low as can be; nothing if
+    /// there is none.
+    fn attempt(&self, limits: Option<&Table<ArenaId, u64>>) -> Option<Planned> {
         let mut buffers = self.problem.buffers().clone();
         for (id, place) in self.fixed.iter() {
             if let Some(place) = place {
@@ -303,29 +312,39 @@ impl<'a> Keeping<'a> {
         }
         let (arenas, pairs) = (self.problem.arenas().clone(), self.problem.pairs().to_vec());
         let problem = Problem::new(arenas, buffers, pairs).ok()?;
-        let one = limits.len() == 1;
-        let enough = limits.values().next().copied().filter(|_| one);
-        let enough = enough.map(|limit| limit.min(self.earlier.budget.unwrap_or(u64::MAX)));
-        let options = Options {
-            enough,
-            search: search::Limits {
-                enough,
-                work: self.options.search.work / 8,
-                ..self.options.search.clone()
-            },
+        let mut options = Options {
             observer: None,
             ..self.options.clone()
         };
+        if let Some(limits) = limits {
+            let only = limits.values().next().filter(|_| limits.len() == 1);
+            let budget = self.earlier.budget.unwrap_or(u64::MAX);
+            options.enough = only.map(|&limit| limit.min(budget));
+            options.search = search::Limits {
+                enough: options.enough,
+                work: self.options.search.work / 8,
+                ..self.options.search.clone()
+            };
+        }
         super::plan(problem, &options).ok()
+    }
+
+    /// The same, with what is not fixed as low as can be.
+    fn lowered(&self, planned: Planned, limits: &Table<ArenaId, u64>) -> Planned {
+        let total = |planned: &Planned| -> u128 {
+            let heights = planned.checked.plan().heights.values();
+            heights.map(|&height| u128::from(height)).sum()
+        };
+        let low = self.attempt(None).filter(|low| self.meets(low, limits));
+        match low {
+            Some(low) if total(&low) <= total(&planned) => low,
+            _ => planned,
+        }
     }
 
     /// Who is to be freed next: kept buffers that live together with what is too high, those first that are too
     /// high themselves, then the highest.
-    fn bottleneck(
-        &self,
-        attempt: Option<&Planned>,
-        limits: &Table<ArenaId, u64>,
-    ) -> Vec<BufferId> {
+    fn bottleneck(&self, attempt: Option<&Planned>, limits: &Table<ArenaId, u64>) -> Vec<BufferId> {
         let mut kept = self.kept();
         let buffers = self.problem.buffers();
         let end = |id: BufferId| {
@@ -362,7 +381,10 @@ impl<'a> Keeping<'a> {
             if old == Some(best.checked.plan().places[id]) {
                 continue;
             }
-            match self.attempt(limits).filter(|planned| self.meets(planned, limits)) {
+            match self
+                .attempt(Some(limits))
+                .filter(|planned| self.meets(planned, limits))
+            {
                 Some(planned) => best = planned,
                 None => self.fixed[id] = None,
             }
