@@ -36,7 +36,10 @@ pub(crate) fn arenas(text: &str) -> Result<Arenas, String> {
     if arenas.iter().all(apart) {
         return Err("`persistent` holds variables alone; temporaries need a memory as well".into());
     }
-    Ok(Arenas(arenas))
+    // It is no level of speed: it stands behind the others.
+    let (kept, mut others): (Vec<Arena>, Vec<Arena>) = arenas.into_iter().partition(apart);
+    others.extend(kept);
+    Ok(Arenas(others))
 }
 
 /// Whether it holds what is kept from run to run, and nothing else.

@@ -85,6 +85,12 @@ impl Session {
         these.map(|(id, _)| id)
     }
 
+    /// Whether an arena is one of temporaries.
+    pub(crate) fn is_temporary(&self, arena: ArenaId) -> bool {
+        let arena = self.checked.problem().arenas().get(arena);
+        arena.is_some_and(|arena| arena.name != PERSISTENT)
+    }
+
     /// Height of the arenas of temporaries together.
     pub(crate) fn height(&self) -> u64 {
         let heights = &self.checked.plan().heights;

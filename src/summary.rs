@@ -69,7 +69,7 @@ pub(crate) struct Figures {
     pub(crate) reuse_rate: f64,
     /// Blocks that have to be allocated at load: arenas that are not empty.
     pub(crate) allocations: usize,
-    /// Buffers in the first arena.
+    /// Buffers in the arenas of temporaries.
     pub(crate) buffers: usize,
     pub(crate) profile: Profile,
 }
@@ -79,7 +79,8 @@ impl Figures {
         let summaries = table::summaries(&session.checked);
         let naive = session.naive();
         let heights = session.checked.plan().heights.values();
-        let arena = summaries.values().next();
+        let profile = load(session);
+        let (max_load, peak) = profile.max();
         let height = session.height();
         let ratio = |part: u64, whole: u64| {
             if whole == 0 {
@@ -98,15 +99,24 @@ impl Figures {
                 .values()
                 .all(|claim| matches!(claim, Claim::Optimal(_))),
             naive,
-            max_load: arena.map_or(0, |a| a.max_load),
-            peak: arena.map_or(Step(0), |a| a.peak_step),
-            fragmentation: arena.map_or(0.0, |a| a.fragmentation),
+            max_load,
+            peak,
+            fragmentation: ratio(height.saturating_sub(max_load), height),
             reuse_rate: ratio(naive.saturating_sub(height), naive),
             allocations: heights.filter(|&&height| height > 0).count(),
-            buffers: arena.map_or(0, |a| a.buffers),
-            profile: arena.map(|a| a.load_profile.clone()).unwrap_or_default(),
+            buffers: session.temporaries().map(|a| summaries[a].buffers).sum(),
+            profile,
         }
     }
+}
+
+/// Live bytes over time in all arenas of temporaries.
+fn load(session: &Session) -> Profile {
+    let places = &session.checked.plan().places;
+    let here = session.checked.problem().buffers().iter();
+    let here = here.filter(|(id, _)| session.is_temporary(places[*id].arena));
+    let rects = here.flat_map(|(_, buffer)| &buffer.extent);
+    Profile::new(rects.map(|r| (r.steps, r.bytes())))
 }
 
 /// The JSON of a plan. `budget`: bytes that there are, where asked.
@@ -220,7 +230,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         format!(
             " in {}, for {}",
             format!("{arenas} memories"),
-            count(buffers(session), "buffer")
+            count(figures.buffers, "buffer")
         )
     } else {
         format!(" for {}", count(figures.buffers, "buffer"))
@@ -315,29 +325,10 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         }
     }
     lines.extend(spread::lines(session));
-    let whose = if spread::several(session) {
-        let first = &session.checked.problem().arenas()[Session::arena()].name;
-        format!("{}: ", shorten(&visible(first), 12))
-    } else {
-        String::new()
-    };
-    let room = width.map(|width| width.saturating_sub(whose.chars().count()));
-    lines.push(format!(
-        "load      {whose}{}",
-        sparkline(session, &figures, room)
-    ));
+    lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures, width));
     lines.push(made_by(session));
     lines
-}
-
-/// Buffers in the arenas of temporaries.
-pub(crate) fn buffers(session: &Session) -> usize {
-    let summaries = table::summaries(&session.checked);
-    session
-        .temporaries()
-        .map(|arena| summaries[arena].buffers)
-        .sum()
 }
 
 fn model(side: &GraphSide) -> String {
@@ -437,10 +428,9 @@ fn peak(session: &Session, figures: &Figures, width: Option<usize>) -> Vec<Strin
     if figures.max_load == 0 {
         return Vec::new();
     }
-    let arena = Session::arena();
     let live: Vec<_> = table::live_at(&session.checked, figures.peak)
         .into_iter()
-        .filter(|row| row.arena == arena)
+        .filter(|row| session.is_temporary(row.arena))
         .collect();
     let told = |shown: usize| {
         let name = |row: &table::BufferRow| {

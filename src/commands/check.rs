@@ -230,7 +230,7 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
             ..refused(session.input.clone(), Vec::new())
         });
     }
-    let buffers = count(summary::buffers(session), "buffer");
+    let buffers = count(figures.buffers, "buffer");
     let memories = session.temporaries().count();
     let claim = if memories > 1 {
         format!("{memories} memories, each within its limits")

@@ -84,7 +84,7 @@ fn heaviest(session: &Session) -> Vec<(Step, u64)> {
 fn step_json(session: &Session, step: Step) -> StepJson {
     let live: Vec<_> = table::live_at(&session.checked, step)
         .into_iter()
-        .filter(|r| r.arena == Session::arena())
+        .filter(|r| session.is_temporary(r.arena))
         .collect();
     StepJson {
         step: step.0,
@@ -129,7 +129,7 @@ fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), F
         let live = table::live_at(&session.checked, step);
         let names: Vec<String> = live
             .iter()
-            .filter(|r| r.arena == Session::arena())
+            .filter(|r| session.is_temporary(r.arena))
             .take(4)
             .map(|r| format!("{} {}", shorten(&r.name, 24), bytes(r.size)))
             .collect();
@@ -167,6 +167,7 @@ fn step(session: &Session, step: Step, out: &mut Out) -> Result<(), Failure> {
             .cannot());
     }
     let told = step_json(session, step);
+    let several = summary::spread::several(session);
     if out.json {
         return out.value(&told);
     }
@@ -176,15 +177,18 @@ fn step(session: &Session, step: Step, out: &mut Out) -> Result<(), Failure> {
         told.live_bytes as f64 / session.height() as f64
     };
     out.line(&format!(
-        "{}: {} live in {}, {} of the arena",
+        "{}: {} live in {}, {} of the {}",
         session.step_label(step),
         exact(told.live_bytes),
         count(told.live.len(), "buffer"),
-        percent(share)
+        percent(share),
+        if several { "memories" } else { "arena" }
     ))?;
+    let arenas = session.checked.problem().arenas();
     let mut grid = Grid::new(vec![
         left("buffer", 0),
         right("bytes", 0),
+        left("memory", 0),
         right("offset", 2),
         right("end", 1),
         left("steps", 3),
@@ -193,6 +197,11 @@ fn step(session: &Session, step: Step, out: &mut Out) -> Result<(), Failure> {
         grid.row(vec![
             row.name.clone(),
             grouped(row.size),
+            if several {
+                arenas[row.arena].name.clone()
+            } else {
+                String::new()
+            },
             grouped(row.offset),
             grouped(row.end),
             row.lifetime.to_string(),
@@ -200,15 +209,26 @@ fn step(session: &Session, step: Step, out: &mut Out) -> Result<(), Failure> {
     }
     let width = out.width;
     out.text(&grid.lines(width))?;
-    let free: Vec<String> = told
-        .free_ranges
+    if !several {
+        return out.line(&format!("free      {}", free(&told.free_ranges)));
+    }
+    for arena in session.temporaries() {
+        let ranges = table::free_ranges(&session.checked, arena, step);
+        let name = visible(&arenas[arena].name);
+        out.line(&format!("free      {name}: {}", free(&ranges)))?;
+    }
+    Ok(())
+}
+
+/// Ranges that nobody uses, in words.
+fn free(ranges: &[(u64, u64)]) -> String {
+    let ranges: Vec<String> = ranges
         .iter()
         .map(|&(lo, hi)| format!("{}..{} ({})", grouped(lo), grouped(hi), bytes(hi - lo)))
         .collect();
-    let free = if free.is_empty() {
+    if ranges.is_empty() {
         "nothing under the arena's height".to_owned()
     } else {
-        free.join(", ")
-    };
-    out.line(&format!("free      {free}"))
+        ranges.join(", ")
+    }
 }

@@ -169,10 +169,9 @@ fn limit(session: &Session, budget: u64, proved: u64) -> (String, String) {
 
 fn live(session: &Session, figures: &summary::Figures) -> String {
     const SHOWN: usize = 12;
-    let arena = Session::arena();
     let rows: Vec<_> = table::live_at(&session.checked, figures.peak)
         .into_iter()
-        .filter(|r| r.arena == arena)
+        .filter(|r| session.is_temporary(r.arena))
         .collect();
     let names: Vec<String> = rows
         .iter()

@@ -224,7 +224,7 @@ fn tensor_text(
     if !under.is_empty() {
         out.line(&format!("under     {}", visible(&under.join(", "))))?;
     }
-    if buffer.at_peak && buffer.arena == Session::arena() {
+    if buffer.at_peak && buffer.arena == Session::arena() && !summary::spread::several(session) {
         let peak = session.step_label(summary::Figures::of(session).peak);
         out.line(&format!("peak      it lives at the heaviest step, {peak}"))?;
     }

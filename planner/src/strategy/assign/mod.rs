@@ -170,7 +170,7 @@ fn rounds(packer: &Packer<'_>, lists: &Lists) -> Result<Assigned, Short> {
             Err(short) => short,
         };
         round += 1;
-        if round > ROUNDS || packer.exhausted() {
+        if round > ROUNDS {
             return Err(short);
         }
         assigner.raise(&short, round);

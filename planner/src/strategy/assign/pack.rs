@@ -29,8 +29,8 @@ pub(super) struct Packer<'a> {
     work: Cell<u64>,
 }
 
-/// All searches within capacities together take at most this many times the work of one search ...
-const SEARCHES: u64 = 4;
+/// All searches within capacities together take at most about this many times the work of one search ...
+const SEARCHES: u64 = 1;
 /// ... and each of them at most this part of it.
 const SHARE: u64 = 16;
 
@@ -116,9 +116,13 @@ impl<'a> Packer<'a> {
                 enough: Some(capacity),
                 ..self.options.search.clone()
             };
-            self.nodes
-                .set(self.nodes.get() + search::improve(&problem, &mut plan, &mut bounds, &limits));
-            self.work.set(self.work.get() - one);
+            let nodes = search::improve(&problem, &mut plan, &mut bounds, &limits);
+            self.nodes.set(self.nodes.get() + nodes);
+            // What a node takes grows with the buffers.
+            let took = nodes
+                .saturating_mul(members.len() as u64)
+                .clamp(1, one.max(1));
+            self.work.set(self.work.get().saturating_sub(took));
         }
         packed(members, &plan)
     }
