@@ -27,7 +27,8 @@ struct Map {
     blocks: Vec<u64>,
 }
 
-const ARENAS: usize = 2;
+/// Three memories and one of variables, at most.
+const ARENAS: usize = 4;
 
 impl Map {
     /// Everything in memory of its own.

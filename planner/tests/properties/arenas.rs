@@ -108,7 +108,7 @@ fn plans_of_several_memories_hold() {
     let planned = Cell::new(0);
     let make = |t: &mut Tape| memories(t, SMALL, 4);
     check(1200, SMALL.buffers, make, |problem, _| {
-        holds(problem, &planned)
+        holds(problem, &planned);
     });
     assert!(planned.get() > 300, "{}", planned.get());
 }

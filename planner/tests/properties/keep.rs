@@ -9,7 +9,7 @@ use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{Arena, ArenaId, Buffer, BufferId, Options, Planned, Problem, Rect, plan};
 use std::cell::Cell;
 
-fn brief<'a>(keep: Option<&'a Earlier>) -> Options<'a> {
+fn brief(keep: Option<&Earlier>) -> Options<'_> {
     Options {
         search: Limits::of(1 << 14),
         keep,
@@ -122,7 +122,7 @@ fn three(sizes: [u64; 3]) -> Problem {
         Buffer::new("b", 1..3, sizes[1]),
         Buffer::new("c", 2..4, sizes[2]),
     ])
-    .unwrap()
+    .expect("three buffers are a problem")
 }
 
 /// `a` at 0, `b` above it, `c` at 0 once `a` is dead.
@@ -131,7 +131,8 @@ fn earlier() -> Earlier {
     for (buffer, offset) in problem.values_mut().zip([0, 10, 0]) {
         buffer.fixed_offset = Some(offset);
     }
-    let given = Problem::new(vec![Arena::new("arena")].into(), problem, Vec::new()).unwrap();
+    let given = Problem::new(vec![Arena::new("arena")].into(), problem, Vec::new());
+    let given = given.expect("the places do not clash");
     Earlier::of_given(&given)
 }
 

@@ -75,7 +75,7 @@ pub(super) fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, P
             ));
         }
     };
-    let (places, tried) = finish(&packer, assigned);
+    let (places, tried) = finish(&packer, &assigned);
     let nodes = packer.nodes();
     let plan = with_heights(&problem, places, NAME);
     let bounds = Bounds::new(&problem);
@@ -248,7 +248,6 @@ impl Assigner<'_> {
     }
 
     /// Packs an arena within its capacity, or says who leaves.
-    #[expect(clippy::type_complexity, reason = "packed, or who leaves, or no way")]
     fn fit(
         &self,
         arena: ArenaId,
@@ -350,7 +349,7 @@ impl Assigner<'_> {
 }
 
 /// Packs every arena as low as it gets.
-fn finish(packer: &Packer<'_>, assigned: Assigned) -> (Table<BufferId, Place>, Vec<Tried>) {
+fn finish(packer: &Packer<'_>, assigned: &Assigned) -> (Table<BufferId, Place>, Vec<Tried>) {
     let arenas = packer.problem.arenas();
     let first = |id: BufferId| Place {
         arena: assigned.places[id],
@@ -373,7 +372,7 @@ fn finish(packer: &Packer<'_>, assigned: Assigned) -> (Table<BufferId, Place>, V
         for (id, offset) in low.places {
             places[id].offset = offset;
         }
-        pack::join(&mut tried, rows, arena, arenas.len());
+        pack::join(&mut tried, &rows, arena, arenas.len());
     }
     (places, tried)
 }

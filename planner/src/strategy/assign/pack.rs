@@ -149,7 +149,7 @@ fn packed(members: &[BufferId], plan: &Plan) -> Packed {
 
 /// Adds what the strategies reached in one arena. A strategy that was not needed there stands at the
 /// height of the best.
-pub(super) fn join(all: &mut Vec<Tried>, rows: Vec<Tried>, arena: ArenaId, arenas: usize) {
+pub(super) fn join(all: &mut Vec<Tried>, rows: &[Tried], arena: ArenaId, arenas: usize) {
     let only = ArenaId::from_index(0);
     let heights = rows.iter().filter_map(|row| row.heights.as_ref());
     let best = heights.map(|heights| heights[only]).min().unwrap_or(0);

@@ -54,7 +54,7 @@ fn arenas(problem: &Problem, earlier: &Earlier) -> Vec<Option<ArenaId>> {
             .filter(|(_, arena)| arena.name == name);
         same.next().map(|(id, _)| id)
     };
-    let only = earlier.arenas.len() == 1 && problem.arenas().len() > 0;
+    let only = earlier.arenas.len() == 1 && !problem.arenas().is_empty();
     let first = only.then(|| ArenaId::from_index(0));
     let arena = |(name, _): &(String, u64)| named(name).or(first);
     earlier.arenas.iter().map(arena).collect()

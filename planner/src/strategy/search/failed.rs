@@ -94,7 +94,11 @@ impl Failed {
         self.turn = (self.turn + 1) % WAYS;
         let old = &mut group[at.unwrap_or(self.turn)];
         let same = old.key == slot.key;
-        let capacity = if same { slot.capacity.max(old.capacity) } else { slot.capacity };
+        let capacity = if same {
+            slot.capacity.max(old.capacity)
+        } else {
+            slot.capacity
+        };
         *old = Slot { capacity, ..slot };
     }
 }
