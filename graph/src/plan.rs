@@ -211,8 +211,11 @@ fn best_attempt(
         })
     };
     let sharing = attempt(options.policy)?;
-    let kept = options.packing.keep.is_some();
-    if kept || sharing.planned.is_optimal() || !sharing.storage.takes_in_place() {
+    let done = match changes(&sharing) {
+        Some(changes) => changes == 0,
+        None => sharing.planned.is_optimal(),
+    };
+    if done || !sharing.storage.takes_in_place() {
         return Ok(sharing);
     }
     let apart = attempt(Policy {
@@ -224,15 +227,7 @@ fn best_attempt(
         Err(GraphPlanError::Planner(_)) if options.memory.is_some() => return Ok(sharing),
         apart => apart?,
     };
-    let total = |attempt: &Attempt| -> (u128, u128) {
-        let plan = attempt.planned.checked.plan();
-        let heights = plan.heights.values();
-        let spilled = spilled(attempt.planned.checked.problem(), |id| {
-            plan.places[id].arena
-        });
-        (spilled, heights.map(|&height| u128::from(height)).sum())
-    };
-    if total(&apart) < total(&sharing) {
+    if is_better(&apart, &sharing) {
         let storage = apart.storage.declining(&sharing.storage);
         return Ok(Attempt {
             declined: true,
@@ -241,4 +236,24 @@ fn best_attempt(
         });
     }
     Ok(sharing)
+}
+
+/// Buffers that are not where an earlier plan had them, where there was one.
+fn changes(attempt: &Attempt) -> Option<usize> {
+    let [_, new, moved, gone] = attempt.planned.kept.as_ref()?.counts();
+    Some(new + moved + gone)
+}
+
+/// Less spilled, or lower; beside an earlier plan, nearer to it and not higher.
+fn is_better(apart: &Attempt, sharing: &Attempt) -> bool {
+    let cost = |attempt: &Attempt| -> (u128, u128) {
+        let plan = attempt.planned.checked.plan();
+        let problem = attempt.planned.checked.problem();
+        let heights = plan.heights.values().map(|&height| u128::from(height));
+        (spilled(problem, |id| plan.places[id].arena), heights.sum())
+    };
+    match (changes(apart), changes(sharing)) {
+        (Some(a), Some(s)) => a < s && cost(apart) <= cost(sharing),
+        _ => cost(apart) < cost(sharing),
+    }
 }

@@ -188,7 +188,7 @@ fn step(session: &Session, step: Step, out: &mut Out) -> Result<(), Failure> {
     let mut grid = Grid::new(vec![
         left("buffer", 0),
         right("bytes", 0),
-        left("memory", 0),
+        left("memory", 4),
         right("offset", 2),
         right("end", 1),
         left("steps", 3),

@@ -217,7 +217,7 @@ fn kept_lines(session: &Session, kept: &Kept) -> Vec<String> {
     let moves = moves(session, kept);
     for one in moves.iter().take(LISTED) {
         let place = |arena: &str, offset: u64| {
-            if several(session) || kept.arenas.len() > 1 {
+            if several(session) || one.from_arena != one.to_arena {
                 format!("{} {}", visible(arena), grouped(offset))
             } else {
                 grouped(offset)

@@ -11,13 +11,16 @@
 //! height is met; at last each freed one is fixed again if it can be. So no single moved buffer could have stayed,
 //! as far as the strategies and the search within their limits can tell.
 
+mod earlier;
 mod matching;
+
+pub use earlier::{Earlier, Old};
 
 use super::{Options, Planned, PlannerFault, adopt, search};
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::Lifetime;
-use crate::plan::{Place, Plan};
-use crate::problem::{Problem, Rect};
+use crate::plan::Place;
+use crate::problem::Problem;
 use std::cmp::Reverse;
 
 /// What the strategy of such plans is called.
@@ -25,87 +28,6 @@ pub const NAME: &str = "keep";
 
 /// Freed buffers that are tried to be fixed again.
 const RETURNS: usize = 64;
-
-/// A buffer of the earlier plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Old {
-    /// Its name.
-    pub name: String,
-    /// What it covered.
-    pub extent: Vec<Rect>,
-    /// Position in [`Earlier::arenas`].
-    pub arena: usize,
-    /// Its offset in bytes.
-    pub offset: u64,
-}
-
-/// The earlier plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Earlier {
-    /// Names and heights of its arenas.
-    pub arenas: Vec<(String, u64)>,
-    /// Its buffers that had an offset.
-    pub buffers: Vec<Old>,
-    /// Bytes that an arena may be higher for the sake of kept offsets.
-    pub slack: u64,
-    /// Bytes that all arenas together have, where that is known.
-    pub budget: Option<u64>,
-}
-
-impl Earlier {
-    /// The places of `plan`, a plan of `problem`.
-    pub fn of_plan(problem: &Problem, plan: &Plan) -> Self {
-        Self::from_places(problem, |id| Some(plan.places[id]))
-    }
-
-    /// The offsets that are given in `problem`.
-    pub fn of_given(problem: &Problem) -> Self {
-        Self::from_places(problem, |id| {
-            let buffer = &problem.buffers()[id];
-            let (arena, offset) = (buffer.arenas[0], buffer.fixed_offset?);
-            Some(Place { arena, offset })
-        })
-    }
-
-    fn from_places(problem: &Problem, place: impl Fn(BufferId) -> Option<Place>) -> Self {
-        use crate::ids::Id;
-        let names = problem
-            .arenas()
-            .values()
-            .map(|arena| (arena.name.clone(), 0));
-        let mut earlier = Self {
-            arenas: names.collect(),
-            ..Self::default()
-        };
-        for (id, buffer) in problem.buffers().iter() {
-            let Some(Place { arena, offset }) = place(id) else {
-                continue;
-            };
-            let height = &mut earlier.arenas[arena.index()].1;
-            *height = (*height).max(offset.saturating_add(buffer.size()));
-            earlier.buffers.push(Old {
-                name: buffer.name.clone(),
-                extent: buffer.extent.clone(),
-                arena: arena.index(),
-                offset,
-            });
-        }
-        earlier
-    }
-}
-
-impl Old {
-    /// Bytes from its offset to the highest that it ever used.
-    pub fn size(&self) -> u64 {
-        self.extent.iter().map(|r| r.hi).max().unwrap_or(0)
-    }
-
-    /// From its first to its last step.
-    pub fn lifetime(&self) -> Lifetime {
-        let hull = self.extent.iter().map(|r| r.steps).reduce(Lifetime::hull);
-        hull.unwrap_or(Lifetime::new(0, 0))
-    }
-}
 
 /// Why a buffer is not where it was.
 #[derive(Clone, Debug, PartialEq, Eq)]

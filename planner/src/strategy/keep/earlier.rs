@@ -1,0 +1,86 @@
+//! An earlier plan, as far as it matters: who was where, and how high its arenas were.
+
+use crate::ids::{BufferId, Id};
+use crate::lifetime::Lifetime;
+use crate::plan::{Place, Plan};
+use crate::problem::{Problem, Rect};
+
+/// A buffer of the earlier plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Old {
+    /// Its name.
+    pub name: String,
+    /// What it covered.
+    pub extent: Vec<Rect>,
+    /// Position in [`Earlier::arenas`].
+    pub arena: usize,
+    /// Its offset in bytes.
+    pub offset: u64,
+}
+
+/// The earlier plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// Names and heights of its arenas.
+    pub arenas: Vec<(String, u64)>,
+    /// Its buffers that had an offset.
+    pub buffers: Vec<Old>,
+    /// Bytes that an arena may be higher for the sake of kept offsets.
+    pub slack: u64,
+    /// Bytes that all arenas together have, where that is known.
+    pub budget: Option<u64>,
+}
+
+impl Earlier {
+    /// The places of `plan`, a plan of `problem`.
+    pub fn of_plan(problem: &Problem, plan: &Plan) -> Self {
+        Self::from_places(problem, |id| Some(plan.places[id]))
+    }
+
+    /// The offsets that are given in `problem`.
+    pub fn of_given(problem: &Problem) -> Self {
+        Self::from_places(problem, |id| {
+            let buffer = &problem.buffers()[id];
+            let (arena, offset) = (buffer.arenas[0], buffer.fixed_offset?);
+            Some(Place { arena, offset })
+        })
+    }
+
+    fn from_places(problem: &Problem, place: impl Fn(BufferId) -> Option<Place>) -> Self {
+        let names = problem
+            .arenas()
+            .values()
+            .map(|arena| (arena.name.clone(), 0));
+        let mut earlier = Self {
+            arenas: names.collect(),
+            ..Self::default()
+        };
+        for (id, buffer) in problem.buffers().iter() {
+            let Some(Place { arena, offset }) = place(id) else {
+                continue;
+            };
+            let height = &mut earlier.arenas[arena.index()].1;
+            *height = (*height).max(offset.saturating_add(buffer.size()));
+            earlier.buffers.push(Old {
+                name: buffer.name.clone(),
+                extent: buffer.extent.clone(),
+                arena: arena.index(),
+                offset,
+            });
+        }
+        earlier
+    }
+}
+
+impl Old {
+    /// Bytes from its offset to the highest that it ever used.
+    pub fn size(&self) -> u64 {
+        self.extent.iter().map(|r| r.hi).max().unwrap_or(0)
+    }
+
+    /// From its first to its last step.
+    pub fn lifetime(&self) -> Lifetime {
+        let hull = self.extent.iter().map(|r| r.steps).reduce(Lifetime::hull);
+        hull.unwrap_or(Lifetime::new(0, 0))
+    }
+}
