@@ -218,36 +218,39 @@ pub(crate) fn fits(session: &Session, budget: u64) -> Option<bool> {
     (proved > budget).then_some(false)
 }
 
+/// The first rows: what is taken, by memory where there are several, and why not less.
+fn heads(session: &Session, figures: &Figures) -> Vec<[String; 4]> {
+    let buffers = count(figures.buffers, "buffer");
+    let together = match session.temporaries().count() {
+        0 | 1 => format!(" for {buffers}"),
+        memories => format!(" in {memories} memories, for {buffers}"),
+    };
+    let holds = format!("{}{together}", exact(figures.height));
+    let mut rows = vec![[
+        "arena".to_owned(),
+        bytes(figures.height),
+        holds,
+        String::new(),
+    ]];
+    rows.extend(spread::rows(session));
+    if !spread::several(session) {
+        rows.push([
+            "bound".to_owned(),
+            bytes(figures.bound),
+            bound_reason(session),
+            verdict(figures),
+        ]);
+    }
+    rows
+}
+
 /// The lines of the summary.
 pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     let figures = Figures::of(session);
-    let mut rows: Vec<[String; 4]> = Vec::new();
+    let mut rows = heads(session, &figures);
     let mut row = |label: &str, size: String, rest: String, end: String| {
         rows.push([label.to_owned(), size, rest, end]);
     };
-    let arenas = session.temporaries().count();
-    let together = if arenas > 1 {
-        format!(
-            " in {}, for {}",
-            format!("{arenas} memories"),
-            count(figures.buffers, "buffer")
-        )
-    } else {
-        format!(" for {}", count(figures.buffers, "buffer"))
-    };
-    let holds = format!("{}{together}", exact(figures.height));
-    row("arena", bytes(figures.height), holds, String::new());
-    for [label, size, holds, free] in spread::rows(session) {
-        row(&label, size, holds, free);
-    }
-    if !spread::several(session) {
-        row(
-            "bound",
-            bytes(figures.bound),
-            bound_reason(session),
-            verdict(&figures),
-        );
-    }
     let saved = figures.naive.saturating_sub(figures.height);
     let end = format!("{} saved ({})", bytes(saved), percent(figures.reuse_rate));
     row(

@@ -102,15 +102,16 @@ fn plans_in_several_memories_are_certified_and_run() {
                 }
                 Err(
                     GraphPlanError::Memory(
-                        MemoryError::CannotTake { .. } | MemoryError::Torn { .. },
+                        MemoryError::CannotTake { .. }
+                        | MemoryError::Torn { .. }
+                        | MemoryError::Problem(_),
                     )
                     | GraphPlanError::Planner(
                         PlannerFault::NoRoom(_)
                         | PlannerFault::DoesNotFit { .. }
                         | PlannerFault::TooLarge(_),
                     )
-                    | GraphPlanError::Problem(_)
-                    | GraphPlanError::Memory(MemoryError::Problem(_)),
+                    | GraphPlanError::Problem(_),
                 ) => refused.set(refused.get() + 1),
                 Err(error) => panic!("{policy:?}: {error}\n{error:?}"),
             }
