@@ -92,9 +92,10 @@ fn sound(graph: &Arc<Graph>, policy: Policy, memory: &Memory, planned: &GraphPla
 #[test]
 fn plans_in_several_memories_are_certified_and_run() {
     let (made, refused) = (Cell::new(0), Cell::new(0));
-    graphs(250, true, |graph, t| {
+    graphs(60, true, |graph, t| {
         let memory = memory(graph, t);
-        for policy in policies() {
+        let first = t.index(4);
+        for policy in policies().skip(first).step_by(4) {
             match plan(graph.clone(), &options(policy, &memory, None)) {
                 Ok(planned) => {
                     made.set(made.get() + 1);
@@ -117,12 +118,12 @@ fn plans_in_several_memories_are_certified_and_run() {
             }
         }
     });
-    assert!(made.get() > 500, "{made:?} {refused:?}");
+    assert!(made.get() > 60, "{made:?} {refused:?}");
 }
 
 #[test]
 fn a_plan_kept_whole_is_the_same_and_certified() {
-    graphs(150, false, |graph, t| {
+    graphs(40, false, |graph, t| {
         let mut memory = memory(graph, t);
         memory.pins.clear();
         let policy = Policy::default();
