@@ -133,17 +133,18 @@ pub fn read_with_weights(
     })
 }
 
-/// What the decoder said. It names every message on the way, of which the last ones are enough.
+/// What the decoder said. It names every message on the way out, of which the first ones are enough.
 fn undecodable(error: &prost::DecodeError) -> OnnxError {
     const SHOWN: usize = 4;
     let text = error.to_string();
     let parts: Vec<&str> = text.split(": ").collect();
-    if parts.last() == Some(&"recursion limit reached") {
-        return OnnxError::TooDeep;
+    match parts.last() {
+        Some(&"recursion limit reached") => OnnxError::TooDeep,
+        Some(why) if parts.len() > SHOWN + 1 => {
+            OnnxError::Encoding(format!("{}: …: {why}", parts[..SHOWN].join(": ")))
+        }
+        _ => OnnxError::Encoding(text),
     }
-    let last = &parts[parts.len().saturating_sub(SHOWN)..];
-    let cut = if last.len() < parts.len() { "… " } else { "" };
-    OnnxError::Encoding(format!("{cut}{}", last.join(": ")))
 }
 
 /// The version of the standard operator set.
