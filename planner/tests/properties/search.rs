@@ -32,6 +32,7 @@ fn variants() -> Vec<Rules> {
         alone: false,
         twins: false,
         pieces: false,
+        sunk: false,
     };
     vec![
         all,
@@ -64,6 +65,7 @@ fn variants() -> Vec<Rules> {
             pieces: false,
             ..all
         },
+        Rules { sunk: false, ..all },
     ]
 }
 
