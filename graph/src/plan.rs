@@ -1,7 +1,7 @@
 //! The whole chain: graph in, certified plan out.
 //!
 //! Sharing is a decision: if the plan with in-place is not proved optimal, the plan without any is
-//! made as well, and the lower one is kept (with in-place on ties).
+//! made as well, and the lower one is kept (with in-place on ties). A time limit holds for both together.
 
 use crate::certify::Clobber;
 use crate::certify::{self, CertifiedPlan, Uncertified};
@@ -13,8 +13,11 @@ use crate::schedule::Schedule;
 use crate::storage::{Policy, Storage};
 use bayplan_planner::check::Refused;
 use bayplan_planner::sweep::Profile as Load;
-use bayplan_planner::{Bounds, CheckedPlan, Options, Planned, PlannerFault, ProblemErrors, Tried};
+use bayplan_planner::{
+    Bounds, CheckedPlan, Options, Planned, PlannerFault, ProblemErrors, Status, Tried,
+};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How to plan a graph.
 #[derive(Clone)]
@@ -65,6 +68,10 @@ pub struct GraphPlan {
     pub bounds: Bounds,
     /// Strategies that ran.
     pub tried: Vec<Tried>,
+    /// Nodes of the exact search.
+    pub nodes: u64,
+    /// Why planning ended.
+    pub status: Status,
 }
 
 impl GraphPlan {
@@ -169,6 +176,8 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
         placement,
         bounds: planned.bounds,
         tried: planned.tried,
+        nodes: planned.nodes,
+        status: planned.status,
     })
 }
 
@@ -179,10 +188,16 @@ fn best_attempt(
     grid: Grid,
     options: &PlanOptions<'_>,
 ) -> Result<Attempt, GraphPlanError> {
+    let started = Instant::now();
     let attempt = |policy: Policy| -> Result<Attempt, GraphPlanError> {
+        let limit = options.packing.time_limit;
+        let packing = Options {
+            time_limit: limit.map(|limit| limit.saturating_sub(started.elapsed())),
+            ..options.packing.clone()
+        };
         let storage = Storage::new(graph, schedule, lifetimes, policy, grid.alignment);
         let (problem, placement) = placement::problem(graph, schedule, lifetimes, &storage, grid)?;
-        let planned = bayplan_planner::plan(problem, &options.packing)?;
+        let planned = bayplan_planner::plan(problem, &packing)?;
         Ok(Attempt {
             declined: false,
             storage,
@@ -190,11 +205,12 @@ fn best_attempt(
             planned,
         })
     };
-    let sharing = attempt(options.policy)?;
-    if sharing.planned.is_optimal() || !sharing.storage.takes_in_place() {
+    let mut sharing = attempt(options.policy)?;
+    let settled = sharing.planned.is_optimal() || !sharing.storage.takes_in_place();
+    if settled || sharing.planned.status.was_cut() {
         return Ok(sharing);
     }
-    let apart = attempt(Policy {
+    let mut apart = attempt(Policy {
         in_place: false,
         ..options.policy
     })?;
@@ -202,6 +218,12 @@ fn best_attempt(
         let heights = attempt.planned.checked.plan().heights.values();
         heights.map(|&height| u128::from(height)).sum()
     };
+    // What cut the second attempt short cut the choice short.
+    if apart.planned.status.was_cut() {
+        sharing.planned.status = apart.planned.status;
+    }
+    apart.planned.nodes += sharing.planned.nodes;
+    sharing.planned.nodes = apart.planned.nodes;
     if total(&apart) < total(&sharing) {
         let storage = apart.storage.declining(&sharing.storage);
         return Ok(Attempt {

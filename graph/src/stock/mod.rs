@@ -123,6 +123,8 @@ pub fn plan(
         placement,
         bounds: planned.bounds,
         tried: planned.tried,
+        nodes: planned.nodes,
+        status: planned.status,
     })
 }
 

@@ -31,55 +31,46 @@ use shape::Shape;
 use state::State;
 
 /// Called now and then with the best height, the bound and the nodes so far.
-pub type Watcher<'a> = dyn Fn(Progress) + Sync + 'a;
+pub(super) type Watcher<'a> = dyn Fn(Progress) + Sync + 'a;
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub(super) struct Progress {
     /// Best height so far, in bytes.
-    pub height: u64,
+    pub(super) height: u64,
     /// Bound so far, in bytes.
-    pub bound: u64,
+    pub(super) bound: u64,
     /// Nodes so far.
-    pub nodes: u64,
+    pub(super) nodes: u64,
 }
 
 /// How long and how to search.
 #[derive(Clone)]
-pub struct Limits<'a> {
-    /// Steps of inner loops, in all; 0: no search.
-    pub work: u64,
+pub(super) struct Limits<'a> {
+    /// Steps of inner loops, for each arena; 0: no search.
+    pub(super) work: u64,
+    /// Nodes, over all arenas; 0: no search.
+    pub(super) nodes: u64,
     /// Seed of the noise in later turns.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// A height that is good enough; none: as low as can be.
-    pub enough: Option<u64>,
+    pub(super) enough: Option<u64>,
     /// Prunings in force.
-    pub rules: Rules,
+    pub(super) rules: Rules,
     /// Asked now and then; true ends the search with the best so far.
-    pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
+    pub(super) cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// Told now and then.
-    pub watcher: Option<&'a Watcher<'a>>,
-}
-
-impl Default for Limits<'_> {
-    fn default() -> Self {
-        Self {
-            work: 1 << 27,
-            seed: 1,
-            enough: None,
-            rules: Rules::ALL,
-            cancel: None,
-            watcher: None,
-        }
-    }
+    pub(super) watcher: Option<&'a Watcher<'a>>,
 }
 
 impl Limits<'_> {
-    /// As by default, but for the work.
-    pub fn of(work: u64) -> Self {
-        Self {
-            work,
-            ..Self::default()
+    fn tell(&self, height: u64, bound: u64, nodes: u64) {
+        if let Some(watcher) = self.watcher {
+            watcher(Progress {
+                height,
+                bound,
+                nodes,
+            });
         }
     }
 }
@@ -99,7 +90,7 @@ pub(super) fn improve(
     let mut nodes = 0;
     for arena in problem.arenas().ids() {
         let bound = bounds.arenas[arena];
-        if limits.work == 0 || plan.heights[arena] <= bound.bytes {
+        if limits.work == 0 || nodes >= limits.nodes || plan.heights[arena] <= bound.bytes {
             continue;
         }
         let inside = |id: &BufferId| {
@@ -113,7 +104,11 @@ pub(super) fn improve(
         let Some(shape) = Shape::new(problem, arena, ids) else {
             continue;
         };
-        let found = apart(&shape, plan.heights[arena], bound.bytes, limits);
+        let left = Limits {
+            nodes: limits.nodes - nodes,
+            ..limits.clone()
+        };
+        let found = apart(&shape, plan.heights[arena], bound.bytes, &left);
         nodes += found.nodes;
         if let Some(offsets) = found.offsets {
             plan.heights[arena] = found.height;
@@ -217,8 +212,15 @@ impl<'a> Turns<'a> {
     }
 
     fn done(&self) -> bool {
-        let enough = self.limits.enough.unwrap_or(0).max(self.best.bound);
-        self.best.height <= enough || self.work >= self.limits.work || self.cancelled()
+        let Limits { enough, .. } = *self.limits;
+        let low = enough.unwrap_or(0).max(self.best.bound);
+        // Nothing is as low as would be enough.
+        let denied = enough.is_some_and(|enough| enough < self.best.bound);
+        denied
+            || self.best.height <= low
+            || self.work >= self.limits.work
+            || self.best.nodes >= self.limits.nodes
+            || self.cancelled()
     }
 
     fn cancelled(&self) -> bool {
@@ -232,13 +234,13 @@ impl<'a> Turns<'a> {
             let limit = (FIRST * self.shape.len() as u64).saturating_mul(1 << doublings);
             let limit = limit.min(self.limits.work - self.work);
             self.turn(turn, limit);
-            if let Some(watcher) = self.limits.watcher {
-                watcher(Progress {
-                    height: self.best.height,
-                    bound: self.best.bound,
-                    nodes: self.best.nodes,
-                });
-            }
+            let Found {
+                height,
+                bound,
+                nodes,
+                ..
+            } = self.best;
+            self.limits.tell(height, bound, nodes);
             turn += 1;
         }
         self.best
@@ -284,10 +286,20 @@ impl<'a> Turns<'a> {
     /// One depth-first search within `capacity`; a plan that it finds becomes the best.
     fn search(&mut self, capacity: u64, table: usize, order: Order, limit: u64) -> Outcome {
         let (shape, limits) = (self.shape, self.limits);
-        let stop = || limits.cancel.is_some_and(|cancel| cancel());
+        let Found {
+            height,
+            bound,
+            nodes: before,
+            ..
+        } = self.best;
+        let asked = |nodes: u64| {
+            let nodes = before + nodes;
+            limits.tell(height, bound, nodes);
+            nodes >= limits.nodes || limits.cancel.is_some_and(|cancel| cancel())
+        };
         let state = State::new(shape, capacity);
         let failed = &mut self.failed[table];
-        let mut search = Search::new(state, order, limits.rules, failed, limit, &stop);
+        let mut search = Search::new(state, order, limits.rules, failed, limit, &asked);
         let outcome = search.run();
         self.best.nodes += search.nodes;
         self.work += search.state.work;
