@@ -2,8 +2,10 @@
 
 mod args;
 mod commands;
+mod conflict;
 mod failure;
 mod input;
+mod interrupt;
 mod report;
 mod session;
 mod summary;
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let _ = bayplan_planner::strategy::use_threads(cli.threads.min(cores));
     }
+    interrupt::listen();
     let mut out = Out::new(cli.color, cli.json);
     let done = run(cli.verb, &mut out).and_then(|()| out.finish());
     match done {

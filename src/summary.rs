@@ -1,12 +1,13 @@
 //! The summary of a plan: a few lines that answer the first questions.
 
+use crate::conflict;
 use crate::report::grid::{shorten, visible};
 use crate::session::{GraphSide, Session};
 use crate::units::{bytes, count, exact, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::format::bodies::APART;
 use bayplan_planner::sweep::Profile;
-use bayplan_planner::{Claim, Step, table};
+use bayplan_planner::{Claim, Status, Step, table};
 use serde::Serialize;
 
 /// The stable keys of `plan --json`.
@@ -45,10 +46,48 @@ pub(crate) struct Json {
     unplanned_bodies: Vec<String>,
     budget_bytes: Option<u64>,
     fits: Option<bool>,
+    search: Search,
     elapsed_ms: f64,
+    /// Buffers that do not fit together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<conflict::Json>,
     /// What is told beside the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+}
+
+/// What the exact search did, and what it was allowed.
+#[derive(Serialize)]
+pub(crate) struct Search {
+    /// Why planning ended; null for a plan from a file.
+    status: Option<&'static str>,
+    nodes: u64,
+    node_limit: Option<u64>,
+    time_limit_ms: Option<u64>,
+    seed: u64,
+}
+
+pub(crate) fn search(session: &Session) -> Search {
+    let effort = &session.effort;
+    let time = effort.time_limit.map(|time| time.as_millis());
+    Search {
+        status: session.status.map(Status::name),
+        nodes: session.nodes,
+        node_limit: effort.node_limit,
+        time_limit_ms: time.map(|time| u64::try_from(time).unwrap_or(u64::MAX)),
+        seed: effort.seed,
+    }
+}
+
+impl Json {
+    /// The answer to a budget, where more is known than the plan and its bounds say.
+    pub(crate) fn judged(self, fits: Option<bool>, conflict: Option<conflict::Json>) -> Self {
+        Self {
+            fits,
+            conflict,
+            ..self
+        }
+    }
 }
 
 /// Figures that both forms show.
@@ -144,6 +183,8 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         unplanned_bodies: graph.map_or_else(Vec::new, unplanned_bodies),
         budget_bytes: budget,
         fits: budget.and_then(|budget| fits(session, budget)),
+        search: search(session),
+        conflict: None,
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         warnings: session.warnings.iter().map(|w| w.title.clone()).collect(),
     }
@@ -192,12 +233,13 @@ pub(crate) fn fits(session: &Session, budget: u64) -> Option<bool> {
     if session.height().saturating_add(session.persistent()) <= budget {
         return Some(true);
     }
-    let proved = session
-        .bounds
-        .arenas
-        .values()
-        .fold(0_u64, |sum, b| sum.saturating_add(b.bytes));
-    (proved > budget).then_some(false)
+    (proved(session) > budget).then_some(false)
+}
+
+/// What every plan needs, in bytes: the bounds of all arenas.
+pub(crate) fn proved(session: &Session) -> u64 {
+    let bounds = session.bounds.arenas.values();
+    bounds.fold(0_u64, |sum, bound| sum.saturating_add(bound.bytes))
 }
 
 /// The lines of the summary.
@@ -298,6 +340,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures, width));
     lines.push(made_by(session));
+    lines.extend(stopped(session));
     lines
 }
 
@@ -450,6 +493,22 @@ fn made_by(session: &Session) -> String {
         profile => format!("; profile {profile}"),
     };
     format!("made by   {strategy}{tried}{shares}{profile}")
+}
+
+/// What cut planning short.
+fn stopped(session: &Session) -> Option<String> {
+    let by = cut_by(session.status?.name())?;
+    Some(format!(
+        "stopped   by {by}: another run may find another plan"
+    ))
+}
+
+/// In words, what cut planning short that ended with this status.
+pub(crate) fn cut_by(status: &str) -> Option<&'static str> {
+    if status == Status::TimeLimit.name() {
+        return Some("the time limit");
+    }
+    (status == Status::Cancelled.name()).then_some("Ctrl-C")
 }
 
 /// `checked`, and `certified` where there is a graph.

@@ -8,10 +8,11 @@ use crate::input::{self, Input, Model};
 use crate::report::Out;
 use crate::report::grid::{Grid, left, right};
 use crate::session::{self, GraphSide, Session};
+use crate::summary;
 use crate::units::{bytes, grouped};
 use bayplan_graph::Graph;
 use bayplan_graph::stock::Pinned;
-use bayplan_planner::{Problem, Strategy};
+use bayplan_planner::{Problem, Status, Strategy};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +23,9 @@ struct Json {
     lower_bound_bytes: u64,
     naive_bytes: u64,
     rows: Vec<Row>,
+    /// What cut some of them short, or kept them from a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<&'static str>,
     /// Planners of the runtimes that load the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stock: Vec<stock::Row>,
@@ -60,6 +64,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
 fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure> {
     let mut rows = Vec::new();
     let mut best: Option<Session> = None;
+    let mut cut = None;
     let (subject, planning) = Subject::load(input, planning)?;
     if let Subject::Model(model) = &subject {
         super::warn(&model.warnings(), out);
@@ -70,9 +75,11 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
         let alone = session::strategies(ours.as_deref()).into_iter().map(Some);
         let together = ours.is_none().then_some(None);
         for strategy in alone.chain(together) {
-            let session = subject.plan(&variant, strategy, out)?;
-            if strategy.is_none() && session.checked.plan().strategy != SEARCH {
-                continue; // a strategy met the bound
+            let session = subject.plan(&variant, strategy)?;
+            cut = cut.or(session.status.filter(|status| status.was_cut()));
+            let made_by = &session.checked.plan().strategy;
+            if made_by != strategy.map_or(SEARCH, Strategy::name) {
+                continue; // a strategy met the bound, or it was stopped
             }
             let in_place = session.graph.as_ref().is_some_and(takes_in_place);
             rows.push(row(
@@ -98,6 +105,7 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
         lower_bound_bytes: best.as_ref().map_or(0, Session::bound),
         naive_bytes: best.as_ref().map_or(0, Session::naive),
         rows,
+        stopped: cut.map(Status::name),
         stock,
     })
 }
@@ -168,19 +176,14 @@ impl Subject {
     }
 
     /// With one strategy, or with all of them and the search behind them.
-    fn plan(
-        &self,
-        planning: &Planning,
-        strategy: Option<Strategy>,
-        out: &Out,
-    ) -> Result<Session, Failure> {
+    fn plan(&self, planning: &Planning, strategy: Option<Strategy>) -> Result<Session, Failure> {
         if let Self::Problem(problem) = self {
             let problem = problem.as_ref().clone();
             return session::plan_problem(
                 String::new(),
                 problem,
                 session::strategies(strategy.map(Strategy::name)),
-                out.colour,
+                &planning.effort,
             );
         }
         let graph = self.graph().expect("what is no problem is a graph");
@@ -188,7 +191,7 @@ impl Subject {
             strategy: strategy.map(|strategy| strategy.name().to_owned()),
             ..planning.clone()
         };
-        session::plan_graph(String::new(), graph, &Pinned::new(), &alone, out.colour)
+        session::plan_graph(String::new(), graph, &Pinned::new(), &alone)
     }
 }
 
@@ -250,5 +253,8 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
     }
     let width = out.width;
     out.text(&grid.lines(width))?;
+    if let Some(by) = table.stopped.and_then(summary::cut_by) {
+        out.line(&format!("stopped by {by}: another run may show other rows"))?;
+    }
     stock::print(&table.stock, out)
 }
