@@ -7,7 +7,7 @@ use crate::units::{bytes, count, exact, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::format::bodies::APART;
 use bayplan_planner::sweep::Profile;
-use bayplan_planner::{Claim, Status, Step, table};
+use bayplan_planner::{BufferId, Claim, Status, Step, table};
 use serde::Serialize;
 
 /// The stable keys of `plan --json`.
@@ -442,14 +442,14 @@ fn peak(session: &Session, figures: &Figures, width: Option<usize>) -> Vec<Strin
         return Vec::new();
     }
     let arena = Session::arena();
-    let live: Vec<_> = table::live_at(&session.checked, figures.peak)
-        .into_iter()
-        .filter(|row| row.arena == arena)
-        .collect();
+    let (problem, plan) = (session.checked.problem(), session.checked.plan());
+    let mut live = table::live_ids(&session.checked, figures.peak);
+    live.retain(|&id| plan.places[id].arena == arena);
     let told = |shown: usize| {
-        let name = |row: &table::BufferRow| {
-            let name = shorten(&visible(&row.name), 28);
-            format!("{name} {}", bytes(row.size))
+        let name = |&id: &BufferId| {
+            let buffer = &problem.buffers()[id];
+            let name = shorten(&visible(&buffer.name), 28);
+            format!("{name} {}", bytes(buffer.size()))
         };
         let names: Vec<String> = live.iter().take(shown).map(name).collect();
         let more = match live.len().saturating_sub(shown) {
@@ -467,7 +467,10 @@ fn peak(session: &Session, figures: &Figures, width: Option<usize>) -> Vec<Strin
 fn made_by(session: &Session) -> String {
     let strategy = &session.checked.plan().strategy;
     let stopped = session.tried.iter().filter(|t| t.heights.is_none()).count();
-    let stopped = if stopped > 0 {
+    let cut = session.status.is_some_and(Status::was_cut);
+    let stopped = if stopped > 0 && cut {
+        format!(" ({stopped} stopped)")
+    } else if stopped > 0 {
         format!(" ({stopped} gave up: too much lives together)")
     } else {
         String::new()

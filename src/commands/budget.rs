@@ -23,7 +23,7 @@ pub(crate) struct Verdict {
 /// out, it is searched once more for one that is low enough.
 pub(crate) fn within(
     budget: Option<u64>,
-    open: impl Fn(Option<u64>) -> Result<Session, Failure>,
+    mut open: impl FnMut(Option<u64>) -> Result<Session, Failure>,
 ) -> Result<Session, Failure> {
     let session = open(None)?;
     let Some(budget) = budget else {

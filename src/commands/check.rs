@@ -34,7 +34,7 @@ struct Json {
     lower_bound_bytes: u64,
     optimal: bool,
     /// How sure the bound is.
-    bound: &'static str,
+    bound_proof: &'static str,
     violations: Vec<String>,
 }
 
@@ -243,7 +243,7 @@ fn valid(session: &Session, proof: &Proof, out: &mut Out) -> Result<(), Failure>
             persistent_bytes: session.persistent(),
             lower_bound_bytes: figures.bound,
             optimal,
-            bound: proof.name(),
+            bound_proof: proof.name(),
             ..refused(session.input.clone(), Vec::new())
         });
     }
@@ -296,7 +296,7 @@ fn refused(input: String, violations: Vec<String>) -> Json {
         persistent_bytes: 0,
         lower_bound_bytes: 0,
         optimal: false,
-        bound: "none",
+        bound_proof: "none",
         violations,
     }
 }

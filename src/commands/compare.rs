@@ -14,6 +14,7 @@ use bayplan_graph::Graph;
 use bayplan_graph::stock::Pinned;
 use bayplan_planner::{Problem, Status, Strategy};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -74,23 +75,23 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
     for variant in subject.variants(&planning) {
         let alone = session::strategies(ours.as_deref()).into_iter().map(Some);
         let together = ours.is_none().then_some(None);
+        let first = rows.len();
         for strategy in alone.chain(together) {
             let session = subject.plan(&variant, strategy)?;
             cut = cut.or(session.status.filter(|status| status.was_cut()));
-            let made_by = &session.checked.plan().strategy;
-            if made_by != strategy.map_or(SEARCH, Strategy::name) {
-                continue; // a strategy met the bound, or it was stopped
+            let name = strategy.map_or(SEARCH, Strategy::name);
+            // Otherwise a strategy met the bound, or it was stopped.
+            if session.checked.plan().strategy == name {
+                let in_place = session.graph.as_ref().is_some_and(takes_in_place);
+                rows.push(row(&session, name, in_place));
             }
-            let in_place = session.graph.as_ref().is_some_and(takes_in_place);
-            rows.push(row(
-                &session,
-                strategy.map_or(SEARCH, Strategy::name),
-                in_place,
-            ));
-            if best
-                .as_ref()
-                .is_none_or(|best| session.height() < best.height())
-            {
+            let rank = |session: &Session| (session.height(), Reverse(session.bound()));
+            if strategy.is_none() {
+                rows[first..]
+                    .iter_mut()
+                    .for_each(|row| row.raise(session.bound()));
+            }
+            if best.as_ref().is_none_or(|best| rank(&session) < rank(best)) {
                 best = Some(session);
             }
         }
@@ -192,6 +193,16 @@ impl Subject {
             ..planning.clone()
         };
         session::plan_graph(String::new(), graph, &Pinned::new(), &alone)
+    }
+}
+
+impl Row {
+    /// The search may have proved a higher bound than each strategy by itself knows.
+    fn raise(&mut self, bound: u64) {
+        if bound > self.lower_bound_bytes {
+            self.lower_bound_bytes = bound;
+            self.ratio = self.arena_bytes as f64 / bound as f64;
+        }
     }
 }
 

@@ -54,14 +54,18 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         .with_fixed_offsets()
         .map_err(|errors| session::csv_no(&args.problem, &errors))?;
     let problem = session::aligned(problem, args.align)?;
+    let mut problem = Some(problem);
     let session = budget::within(args.capacity, |enough| {
+        // A million buffers are not copied unless there may be a second time.
+        let again = args.capacity.and_then(|_| problem.clone());
+        let this = std::mem::replace(&mut problem, again).expect("there is one capacity");
         let effort = Effort {
             enough,
             ..args.effort.clone()
         };
         let strategies = session::strategies(args.strategy.as_deref());
         let input = args.problem.display().to_string();
-        session::plan_problem(input, problem.clone(), strategies, &effort)
+        session::plan_problem(input, this, strategies, &effort)
     })?;
     let verdict = args.capacity.map(|bytes| budget::judge(&session, bytes));
     let verdict = verdict.transpose()?;

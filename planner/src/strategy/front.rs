@@ -2,7 +2,7 @@
 
 use super::search::{self, Limits};
 use super::stop::{Reason, Stop};
-use super::{Options, Progress, Stage, Tried, portfolio, with_heights};
+use super::{Options, Progress, Stage, Tried, portfolio, quick, with_heights};
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
 use crate::ids::{ArenaId, BufferId, Id, Table};
@@ -118,11 +118,18 @@ pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerF
     }
 }
 
+/// From this many buffers on, the plan for those who cannot wait is made beforehand, beside the bounds.
+const MANY: usize = 1 << 16;
+
 fn planned(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
     let stop = Stop::new(options);
-    let mut bounds = Bounds::new(&problem);
+    let (mut bounds, spare) = if problem.buffers().len() < MANY {
+        (Bounds::new(&problem), None)
+    } else {
+        rayon::join(|| Bounds::new(&problem), || Some(quick::place(&problem)))
+    };
     let (mut best, tried) =
-        portfolio::run(&problem, &bounds, options, &stop).ok_or(PlannerFault::NoStrategy)?;
+        portfolio::run(&problem, &bounds, options, &stop, spare).ok_or(PlannerFault::NoStrategy)?;
     let nodes = improve(&problem, &mut best, &mut bounds, options, &stop);
     let status = status(&best, &bounds, options, &stop);
     let checked = check::check(problem, claimed(best, &bounds))

@@ -25,7 +25,7 @@ pub(super) fn place(
     strategy: Strategy,
     tick: &Tick<'_>,
 ) -> Option<Table<BufferId, Place>> {
-    let rank = rank(problem, strategy);
+    let rank = rank(problem, strategy, tick)?;
     if tick(0) {
         return None;
     }
@@ -171,7 +171,7 @@ impl State<'_> {
 }
 
 /// Position of each buffer in the strategy's static order.
-fn rank(problem: &Problem, strategy: Strategy) -> Table<BufferId, u32> {
+fn rank(problem: &Problem, strategy: Strategy, tick: &Tick<'_>) -> Option<Table<BufferId, u32>> {
     let load = load(problem);
     let fullest = load.range_max();
     let key = |id: BufferId| {
@@ -186,11 +186,14 @@ fn rank(problem: &Problem, strategy: Strategy) -> Table<BufferId, u32> {
         };
         (letters.map(Reverse), Reverse(buffer.alignment), id)
     };
+    if tick(0) {
+        return None;
+    }
     let mut order: Vec<BufferId> = problem.buffers().ids().collect();
     order.sort_by_cached_key(|&id| key(id));
     let mut rank = Table::filled(0_u32, order.len());
     for (position, &id) in order.iter().enumerate() {
         rank[id] = u32::try_from(position).expect("ids are u32");
     }
-    rank
+    Some(rank)
 }

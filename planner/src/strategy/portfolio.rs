@@ -3,8 +3,8 @@
 use super::stop::Stop;
 use super::{Options, Progress, Stage, Strategy, quick, with_heights};
 use crate::bounds::Bounds;
-use crate::ids::{ArenaId, Id, Table};
-use crate::plan::Plan;
+use crate::ids::{ArenaId, BufferId, Id, Table};
+use crate::plan::{Place, Plan};
 use crate::problem::Problem;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -28,12 +28,13 @@ pub struct Tried {
 }
 
 /// The best plan of the strategies, and what each of them reached. There is a plan, however early `stop`
-/// says so. Nothing if there is no strategy.
+/// says so: `spare`, or one like it. Nothing if there is no strategy.
 pub(super) fn run(
     problem: &Problem,
     bounds: &Bounds,
     options: &Options<'_>,
     stop: &Stop<'_>,
+    spare: Option<Table<BufferId, Place>>,
 ) -> Option<(Plan, Vec<Tried>)> {
     let tally = Tally::new(problem, bounds, options, stop);
     let mut best: Option<(Cost, Plan)> = None;
@@ -75,7 +76,10 @@ pub(super) fn run(
         return None;
     }
     let plan = best.map_or_else(
-        || with_heights(problem, quick::place(problem), quick::NAME),
+        || {
+            let places = spare.unwrap_or_else(|| quick::place(problem));
+            with_heights(problem, places, quick::NAME)
+        },
         |(_, plan)| plan,
     );
     Some((plan, tried))

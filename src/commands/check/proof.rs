@@ -33,7 +33,10 @@ impl Proof {
     /// What is to be said beside the bound.
     pub(super) fn line(&self) -> Option<String> {
         match self {
-            Self::Witnessed | Self::Undecided { .. } => None,
+            Self::Witnessed => None,
+            Self::Undecided { .. } => {
+                Some("the bound is attested by a search; another one came to no end".into())
+            }
             Self::Attested(nodes) => Some(format!(
                 "the bound is attested by a search over {} states; --prove searches again",
                 grouped(*nodes)
