@@ -5,7 +5,7 @@
 //! proves that no plan does, it is a *minimal* set: it does not fit, and it fits without any one of
 //! its members. A deletion filter finds it (Chinneck and Dravnieks, ORSA Journal on Computing 3, 1991,
 //! as of infeasible sets of linear constraints): whatever can be left out while the rest still does
-//! not fit is left out, halves first (as in Junker's QuickXplain, AAAI 2004).
+//! not fit is left out, halves first (as Junker does, AAAI 2004).
 
 use crate::bounds::Bounds;
 use crate::ids::{ArenaId, BufferId, Id};

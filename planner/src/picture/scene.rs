@@ -68,6 +68,10 @@ impl Area {
 
 /// A buffer with its visible rectangles.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent marks, each with an entry in the legend"
+)]
 pub(super) struct Item {
     pub(super) id: BufferId,
     pub(super) areas: Vec<Area>,

@@ -11,7 +11,7 @@
 use super::floors::Floors;
 use super::greedy::{area, load, may_hold};
 use super::{Strategy, TICK, Tick};
-use crate::ids::{ArenaId, BufferId, Table};
+use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::occupancy::Occupancy;
 use crate::plan::Place;
 use crate::problem::Problem;
@@ -189,10 +189,16 @@ fn rank(problem: &Problem, strategy: Strategy, tick: &Tick<'_>) -> Option<Table<
     if tick(0) {
         return None;
     }
-    let mut order: Vec<BufferId> = problem.buffers().ids().collect();
-    order.sort_by_cached_key(|&id| key(id));
+    let mut order = Vec::with_capacity(problem.buffers().len());
+    for id in problem.buffers().ids() {
+        if id.index().is_multiple_of(1 << 14) && tick(0) {
+            return None;
+        }
+        order.push(key(id));
+    }
+    order.sort_unstable();
     let mut rank = Table::filled(0_u32, order.len());
-    for (position, &id) in order.iter().enumerate() {
+    for (position, &(.., id)) in order.iter().enumerate() {
         rank[id] = u32::try_from(position).expect("ids are u32");
     }
     Some(rank)

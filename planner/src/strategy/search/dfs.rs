@@ -200,7 +200,7 @@ impl<'a, 's> Search<'a, 's> {
         }
         let first = self.candidates.len();
         let (key, ceiling) = self.survey(items, last);
-        if self.rules.failed && self.failed.contains(key) {
+        if self.rules.failed && self.failed.contains(key, self.state.capacity) {
             self.candidates.truncate(first);
             return Outcome::Exhausted;
         }
@@ -219,7 +219,7 @@ impl<'a, 's> Search<'a, 's> {
         let outcome = self.alternatives(first, (ceiling, highest), piece, items);
         self.candidates.truncate(first);
         if outcome == Outcome::Exhausted && self.rules.failed {
-            self.failed.insert(key);
+            self.failed.insert(key, self.state.capacity);
         }
         outcome
     }

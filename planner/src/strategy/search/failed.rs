@@ -1,9 +1,9 @@
 //! States that were searched in vain.
 //!
 //! A state is the set of open items with their lowest offsets; what is placed matters only through
-//! those. If no completion exists, none does for the same state reached otherwise, in another order,
-//! or in a later turn with the same or a smaller capacity. Keys are 128 bits of two independent hashes: among
-//! 2^24 states, the chance that any two collide is below 2^-80.
+//! those. If no completion exists within a capacity, none does within that or a smaller one for the same
+//! state reached otherwise, in another order, or in a later turn. Keys are 96 bits of two independent
+//! hashes: the chance that any of 2^32 lookups meets another state's key is below 2^-60.
 
 use super::keys::mixed;
 
@@ -13,8 +13,21 @@ const MANY: usize = 1 << 20;
 /// Slots that a key may be in.
 const WAYS: usize = 4;
 
+/// Nothing has this: no search has a capacity below zero.
+const FREE: Slot = Slot {
+    key: (0, 0),
+    capacity: -1,
+};
+
+/// A state, and the largest capacity within which it failed.
+#[derive(Clone, Copy)]
+struct Slot {
+    key: (u64, u32),
+    capacity: i32,
+}
+
 pub(super) struct Failed {
-    slots: Vec<(u64, u64)>,
+    slots: Vec<Slot>,
     used: usize,
     turn: usize,
 }
@@ -31,6 +44,12 @@ impl Key {
     }
 }
 
+impl Key {
+    fn short(self) -> (u64, u32) {
+        (self.0, (self.1 >> 32) as u32)
+    }
+}
+
 impl Failed {
     pub(super) fn new() -> Self {
         Self {
@@ -40,42 +59,46 @@ impl Failed {
         }
     }
 
-    fn ways(&self, key: (u64, u64)) -> std::ops::Range<usize> {
+    fn ways(&self, key: (u64, u32)) -> std::ops::Range<usize> {
         let groups = (self.slots.len() / WAYS) as u64;
         let first = usize::try_from(key.0 % groups).expect("there are fewer groups") * WAYS;
         first..first + WAYS
     }
 
-    pub(super) fn contains(&self, key: Key) -> bool {
-        let key = (key.0, key.1);
-        !self.slots.is_empty() && self.slots[self.ways(key)].contains(&key)
+    /// Whether a state failed within `capacity` or more.
+    pub(super) fn contains(&self, key: Key, capacity: i32) -> bool {
+        let key = key.short();
+        let failed = |slot: &Slot| slot.key == key && slot.capacity >= capacity;
+        !self.slots.is_empty() && self.slots[self.ways(key)].iter().any(failed)
     }
 
     /// Remembers a state; when there is no room left, another one is forgotten.
-    pub(super) fn insert(&mut self, key: Key) {
+    pub(super) fn insert(&mut self, key: Key, capacity: i32) {
         if self.used * 2 >= self.slots.len() && self.slots.len() < MANY {
             let larger = (self.slots.len() * 4).clamp(FEW, MANY);
-            let kept = std::mem::replace(&mut self.slots, vec![(0, 0); larger]);
+            let kept = std::mem::replace(&mut self.slots, vec![FREE; larger]);
             self.used = 0;
-            kept.into_iter()
-                .filter(|slot| *slot != (0, 0))
-                .for_each(|slot| self.put(slot));
+            let kept = kept.into_iter().filter(|slot| slot.capacity >= 0);
+            kept.for_each(|slot| self.put(slot));
         }
-        self.put((key.0, key.1));
+        let key = key.short();
+        self.put(Slot { key, capacity });
     }
 
-    fn put(&mut self, key: (u64, u64)) {
-        let ways = self.ways(key);
-        let free = self.slots[ways.clone()]
-            .iter()
-            .position(|slot| *slot == (0, 0));
-        self.used += usize::from(free.is_some());
+    fn put(&mut self, slot: Slot) {
+        let ways = self.ways(slot.key);
+        let group = &mut self.slots[ways];
+        let fits = |other: &Slot| other.capacity < 0 || other.key == slot.key;
+        let at = group.iter().position(fits);
+        self.used += usize::from(at.is_some_and(|at| group[at].capacity < 0));
         self.turn = (self.turn + 1) % WAYS;
-        self.slots[ways.start + free.unwrap_or(self.turn)] = key;
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.slots.clear();
-        self.used = 0;
+        let old = &mut group[at.unwrap_or(self.turn)];
+        let same = old.key == slot.key;
+        let capacity = if same {
+            slot.capacity.max(old.capacity)
+        } else {
+            slot.capacity
+        };
+        *old = Slot { capacity, ..slot };
     }
 }

@@ -4,9 +4,9 @@
 //! Goes in: a problem, a plan of it, its bounds. Comes out: for each arena a plan that is as low or lower,
 //! and a bound that is as high or higher. An arena is searched in *turns*: each is one depth-first
 //! search (`dfs`) for a plan within a capacity, in an order of its own (`keys`), up to a limit of work that
-//! doubles every six turns. In each turn two capacities are tried side by side: the bound, which ends
+//! doubles with every round of orders. In each turn two capacities are tried: the bound, which ends
 //! everything if it is reached and rises if it is ruled out; and one between the bound and the
-//! best plan, which comes down with every success and goes up with every failure.
+//! best plan, another one each time.
 //!
 //! Work is counted in steps of inner loops, so results depend on limits and seed alone, not on
 //! the machine or the number of threads; only a cancelled search may differ.
@@ -155,23 +155,14 @@ fn apart(shape: &Shape, height: u64, bound: u64, limits: &Limits<'_>) -> Found {
     })
 }
 
-/// Turns at one capacity before a higher one is tried.
-const PATIENCE: u64 = 2 * CYCLE;
-
 /// The turns of one arena.
 struct Turns<'a> {
     shape: &'a Shape,
     limits: &'a Limits<'a>,
     best: Found,
-    /// States that failed at the bound, and between bound and best.
-    failed: [Failed; 2],
-    /// Capacity of the second search, and how far below the best it is.
-    between: u64,
-    stride: u64,
-    /// Turns in vain at this capacity.
-    vain: u64,
-    /// The shape is not exact, and all was tried at the bound.
-    blind: bool,
+    /// The lowest capacity that was not tried out. For an exact shape it is the bound.
+    lowest: u64,
+    failed: Failed,
     work: u64,
 }
 
@@ -183,48 +174,25 @@ impl<'a> Turns<'a> {
             bound,
             nodes: 0,
         };
-        let mut turns = Self {
+        Self {
             shape,
             limits,
             best,
-            failed: [Failed::new(), Failed::new()],
-            between: 0,
-            stride: (height - bound) / 2,
-            vain: 0,
-            blind: false,
+            lowest: bound.max(limits.enough.unwrap_or(0)),
+            failed: Failed::new(),
             work: 0,
-        };
-        turns.aim();
-        turns
-    }
-
-    /// Chooses the second capacity anew.
-    fn aim(&mut self) {
-        let gap = self.best.height - self.best.bound;
-        self.stride = self.stride.min(gap / 2).max(self.shape.unit.min(gap));
-        self.vain = 0;
-        let capacity = self.best.height.saturating_sub(self.stride.max(1));
-        if capacity > self.between {
-            // What failed with less may do with more.
-            self.failed[1].clear();
         }
-        self.between = capacity;
     }
 
     fn done(&self) -> bool {
-        let Limits { enough, .. } = *self.limits;
-        let low = enough.unwrap_or(0).max(self.best.bound);
+        let Limits { cancel, enough, .. } = *self.limits;
         // Nothing is as low as would be enough.
         let denied = enough.is_some_and(|enough| enough < self.best.bound);
         denied
-            || self.best.height <= low
+            || self.best.height <= self.lowest
             || self.work >= self.limits.work
             || self.best.nodes >= self.limits.nodes
-            || self.cancelled()
-    }
-
-    fn cancelled(&self) -> bool {
-        self.limits.cancel.is_some_and(|cancel| cancel())
+            || cancel.is_some_and(|cancel| cancel())
     }
 
     fn run(mut self) -> Found {
@@ -232,7 +200,6 @@ impl<'a> Turns<'a> {
         while !self.done() {
             let doublings = u32::try_from(turn / CYCLE).unwrap_or(u32::MAX).min(40);
             let limit = (FIRST * self.shape.len() as u64).saturating_mul(1 << doublings);
-            let limit = limit.min(self.limits.work - self.work);
             self.turn(turn, limit);
             let Found {
                 height,
@@ -248,43 +215,26 @@ impl<'a> Turns<'a> {
 
     fn turn(&mut self, turn: u64, limit: u64) {
         let order = Order::of_turn(turn, self.limits.seed);
-        let lowest = self.limits.enough.unwrap_or(0).max(self.best.bound);
-        if !self.blind {
-            let outcome = self.search(lowest, 0, order, limit);
-            if outcome == Outcome::Exhausted {
-                self.ruled_out(lowest);
-            }
-        }
-        let between = self.between;
-        let first_round = self.limits.enough.is_some() && turn < CYCLE;
-        if between <= lowest {
-            // Nothing lies between; a shape that is not exact has been tried out.
-            if self.blind {
-                self.work = self.limits.work;
-            }
-            return;
-        }
-        if self.done() || first_round {
-            return;
-        }
-        match self.search(between, 1, order, limit) {
-            Outcome::Found => {
-                self.stride = (self.best.height - self.best.bound) / 2;
-                self.aim();
-            }
-            Outcome::Exhausted if self.shape.exact => self.ruled_out(between),
-            Outcome::Exhausted => self.higher(),
-            Outcome::Stopped => {
-                self.vain += 1;
-                if self.vain == PATIENCE {
-                    self.higher();
-                }
-            }
+        self.search(self.lowest, order, limit);
+        let between = self.between(turn);
+        let asked = self.limits.enough.is_some() && turn < CYCLE;
+        if between > self.lowest && !asked && !self.done() {
+            self.search(between, order, limit);
         }
     }
 
+    /// A capacity between the lowest and the best: the fractions of van der Corput's sequence in turn,
+    /// 1/2, 1/4, 3/4, 1/8 ...
+    fn between(&self, turn: u64) -> u64 {
+        let unit = self.shape.unit;
+        let steps = (self.best.height - self.lowest).div_ceil(unit);
+        let fraction = u128::from((turn + 1).reverse_bits());
+        let step = u64::try_from((u128::from(steps) * fraction) >> 64).expect("a fraction");
+        self.best.height - (steps - step).max(1) * unit.min(self.best.height)
+    }
+
     /// One depth-first search within `capacity`; a plan that it finds becomes the best.
-    fn search(&mut self, capacity: u64, table: usize, order: Order, limit: u64) -> Outcome {
+    fn search(&mut self, capacity: u64, order: Order, limit: u64) {
         let (shape, limits) = (self.shape, self.limits);
         let Found {
             height,
@@ -297,26 +247,20 @@ impl<'a> Turns<'a> {
             limits.tell(height, bound, nodes);
             nodes >= limits.nodes || limits.cancel.is_some_and(|cancel| cancel())
         };
+        let limit = limit.min(limits.work.saturating_sub(self.work));
         let state = State::new(shape, capacity);
-        let failed = &mut self.failed[table];
-        let mut search = Search::new(state, order, limits.rules, failed, limit, &asked);
+        let mut search = Search::new(state, order, limits.rules, &mut self.failed, limit, &asked);
         let outcome = search.run();
         self.best.nodes += search.nodes;
         self.work += search.state.work;
-        if outcome == Outcome::Found {
-            let offsets = search.state.offset;
-            self.lower(offsets);
+        match outcome {
+            Outcome::Found => {
+                let offsets = search.state.offset;
+                self.lower(offsets);
+            }
+            Outcome::Exhausted => self.ruled_out(capacity),
+            Outcome::Stopped => {}
         }
-        outcome
-    }
-
-    /// Tries a higher capacity from now on, if there is one.
-    fn higher(&mut self) {
-        if self.blind && self.stride <= self.shape.unit {
-            self.work = self.limits.work; // everything was tried
-        }
-        self.stride /= 2;
-        self.aim();
     }
 
     fn lower(&mut self, offsets: Vec<i32>) {
@@ -332,21 +276,13 @@ impl<'a> Turns<'a> {
 
     /// Nothing was found in `capacity`, whatever was tried.
     fn ruled_out(&mut self, capacity: u64) {
-        if !self.shape.exact {
-            self.blind = true;
-            return;
-        }
-        let bound = self.shape.next_capacity(capacity).min(self.best.height);
-        if bound > self.best.bound {
-            self.best.bound = bound;
-            // What failed with less may do with more.
-            self.failed[0].clear();
+        self.lowest = self.shape.next_capacity(capacity).max(self.lowest);
+        if self.shape.exact {
+            self.best.bound = self.lowest.min(self.best.height).max(self.best.bound);
         }
         if self.limits.enough.is_some_and(|enough| enough <= capacity) {
             self.work = self.limits.work; // the answer is no
         }
-        self.stride = (self.best.height - self.best.bound) / 2;
-        self.aim();
     }
 }
 
