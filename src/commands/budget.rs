@@ -7,7 +7,7 @@ use crate::report::Out;
 use crate::session::Session;
 use crate::summary;
 use crate::units::{both, exact, grouped};
-use bayplan_planner::{Conflict, Witness, table};
+use bayplan_planner::{Conflict, Status, Witness, table};
 use std::path::Path;
 
 /// The answer to a budget.
@@ -30,7 +30,7 @@ pub(crate) fn within(
         return Ok(session);
     };
     let undecided = summary::fits(&session, budget).is_none() && can_search(&session);
-    if !undecided || session.status.is_some_and(|status| status.was_cut()) {
+    if !undecided || session.status.is_some_and(Status::was_cut) {
         return Ok(session);
     }
     let again = open(Some(budget.saturating_sub(session.persistent())))?;
