@@ -93,6 +93,31 @@ fn a_conflict_does_not_fit_and_is_minimal() {
 }
 
 #[test]
+fn a_conflict_is_found_among_many_that_have_nothing_to_do_with_it() {
+    let found = Cell::new(0);
+    tiny(300, PLAIN, |problem, t: &mut Tape| {
+        let all: Vec<BufferId> = problem.buffers().ids().collect();
+        let capacity = least(problem, &all).saturating_sub(1);
+        let mut buffers: Vec<Buffer> = problem.buffers().values().cloned().collect();
+        for n in 0..40_u32 {
+            // After the end of the others, and alone.
+            let size = t.below(capacity + 1);
+            buffers.push(Buffer::new(format!("by{n}"), 100 + n..101 + n, size));
+        }
+        let arenas = problem.arenas().clone();
+        let crowd = Problem::new(arenas, buffers.into(), Vec::new()).expect("far apart");
+        let Answer::Conflict(conflict) = answer(&crowd, capacity) else {
+            panic!("the whole contains what does not fit");
+        };
+        assert!(conflict.members.iter().all(|id| id.index() < all.len()));
+        holds(problem, &conflict);
+        let packing = matches!(conflict.cause, Cause::Packing { .. });
+        found.set(found.get() + u32::from(packing));
+    });
+    assert!(found.get() > 20, "{found:?}");
+}
+
+#[test]
 fn shrinking_extents_and_pairs_are_never_misjudged() {
     let (found, undecided) = (Cell::new(0), Cell::new(0));
     tiny(1500, TINY, |problem, t: &mut Tape| {
