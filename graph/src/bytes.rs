@@ -1,7 +1,7 @@
 //! Files as bytes, mapped: weights are never copied, and only the pages that are looked at are read.
 //!
 //! Goes in: a path. Comes out: [`Mapped`], which is a slice. This is the only place of the workspace
-//! with `unsafe`.
+//! with `unsafe`: to map, and to give pages back.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -38,6 +38,27 @@ impl Mapped {
         }
         Ok(Self(Contents::Read(bytes)))
     }
+
+    /// Gives pages that were looked at back to the system; whoever looks again finds the same bytes.
+    /// Does nothing where the system cannot do that.
+    pub fn forget(&self) {
+        #[cfg(unix)]
+        if let Contents::Mapped(map) = &self.0 {
+            forget(map);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[expect(
+    unsafe_code,
+    reason = "what was read of a file would else count as memory of this process until its end"
+)]
+fn forget(map: &memmap2::Mmap) {
+    // SAFETY: the mapping is of a file, shared and read-only, so a page that is dropped comes back with
+    // the bytes of the file when it is read again, as when the system itself drops one. A failure
+    // changes nothing.
+    let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
 }
 
 #[expect(
@@ -72,7 +93,10 @@ mod tests {
         for contents in [&b"TFL3"[..], b""] {
             let path = folder.join("file");
             std::fs::write(&path, contents).unwrap();
-            assert_eq!(&*Mapped::open(&path, 10).unwrap(), contents);
+            let mapped = Mapped::open(&path, 10).unwrap();
+            assert_eq!(&*mapped, contents);
+            mapped.forget();
+            assert_eq!(&*mapped, contents);
         }
         assert!(Mapped::open(&folder, 10).is_err());
         std::fs::remove_dir_all(&folder).unwrap();

@@ -114,7 +114,7 @@ fn overview(session: &Session, advice: &[Advice], out: &mut Out) -> Result<(), F
         if more > 0 {
             shown.push(format!("and {} more", crate::units::count(more, "kind")));
         }
-        out.line(&format!("ops       {}", shown.join(", ")))?;
+        out.lines(&wrapped("ops       ", &shown, out.width))?;
     }
     out.line("")?;
     out.line("HEAVIEST STEPS")?;
@@ -211,4 +211,46 @@ fn step(session: &Session, step: Step, out: &mut Out) -> Result<(), Failure> {
         free.join(", ")
     };
     out.line(&format!("free      {free}"))
+}
+
+/// A list after a title, in lines of at most `width` characters; those after the first are indented.
+fn wrapped(title: &str, items: &[String], width: Option<usize>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = title.to_owned();
+    let indent = title.chars().count();
+    for (place, item) in items.iter().enumerate() {
+        let comma = if place + 1 < items.len() { "," } else { "" };
+        let chars = line.chars().count();
+        let full =
+            width.is_some_and(|width| chars + 1 + item.chars().count() + comma.len() > width);
+        if full && chars > indent {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+        } else if chars > indent {
+            line.push(' ');
+        }
+        line.push_str(item);
+        line.push_str(comma);
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_break_between_items_and_never_in_one() {
+        let items = ["12 Add", "3 Conv", "and 2 kinds more"].map(str::to_owned);
+        let lines = |width| wrapped("ops  ", &items, width);
+        assert_eq!(lines(None), ["ops  12 Add, 3 Conv, and 2 kinds more"]);
+        assert_eq!(
+            lines(Some(21)),
+            ["ops  12 Add, 3 Conv,", "     and 2 kinds more"]
+        );
+        assert_eq!(
+            lines(Some(5)),
+            ["ops  12 Add,", "     3 Conv,", "     and 2 kinds more"]
+        );
+    }
 }

@@ -222,7 +222,7 @@ fn offline(model: &TfliteModel) -> Option<Result<Pinned, String>> {
     Some(Ok(pinned))
 }
 
-fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<Model, Failure> {
+fn of_onnx(path: &Path, bytes: &Mapped, name: &str, reading: &Reading) -> Result<Model, Failure> {
     let options = onnx::ReadOptions {
         dims: reading.dims.iter().cloned().collect(),
         inputs: reading.shapes.iter().cloned().collect(),
@@ -235,6 +235,7 @@ fn of_onnx(path: &Path, bytes: &[u8], name: &str, reading: &Reading) -> Result<M
         }),
         bodies: bodies(reading),
         ignore_declared: reading.ignore_declared,
+        mapped: Some(bytes),
     };
     let model = onnx::read_with_weights(bytes, name, &options);
     let model = model.map_err(|error| {

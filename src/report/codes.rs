@@ -16,7 +16,7 @@ const OWN: &[(&str, &str)] = &[
     ),
     (
         "E0104",
-        "The kind of a file is told by its ending: .json and .ron hold graphs or plans, .csv buffers. Model formats that this version cannot read yet are named by the message.",
+        "The kind of a file is told by its ending: .tflite and .onnx are models, .json and .ron hold graphs or plans, .csv buffers. The message names what this version cannot read yet, or says why a file of this kind is of no use here: a model carries no plan to check, for instance.",
     ),
     (
         "E0105",

@@ -117,6 +117,7 @@ fn overlaps(refused: &Refused) -> Vec<Diagnostic> {
         .map(|violation| {
             Diagnostic::new("E0604", violation.to_string())
                 .note("the offsets are those of the offline plan in the file")
+                .help("`bayplan plan` without --strategy stock makes a plan of our own, checked and certified")
         })
         .collect()
 }

@@ -185,7 +185,7 @@ fn order_and_names_are_checked() {
         ),
         (
             vec![node("Exp", &["x"], &["z"])],
-            ["`y`", "list of outputs"],
+            ["`y`", "the model's outputs"],
         ),
     ] {
         let text = read(&straight(nodes), "m", &ReadOptions::default())

@@ -29,6 +29,7 @@ fn variants() -> Vec<Rules> {
         alone: false,
         twins: false,
         pieces: false,
+        sunk: false,
     };
     vec![
         all,
@@ -61,6 +62,7 @@ fn variants() -> Vec<Rules> {
             pieces: false,
             ..all
         },
+        Rules { sunk: false, ..all },
     ]
 }
 

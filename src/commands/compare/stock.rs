@@ -214,7 +214,7 @@ fn causes(arena: u64, ours: u64, parts: &Parts, out: &mut Out) -> Result<(), Fai
         ),
         (
             -parts.our_packing,
-            "our packing: our arena is larger than what lives at once in it",
+            "our packing and alignment: our arena is larger than what lives at once",
         ),
     ];
     let some: Vec<_> = all.into_iter().filter(|(part, _)| *part != 0).collect();

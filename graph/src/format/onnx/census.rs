@@ -4,6 +4,7 @@
 //! Only lengths are looked at; elements of tensors are jumped over.
 
 use super::error::OnnxError;
+use super::passed::Passed;
 use prost::encoding::{WireType, decode_key, decode_varint};
 
 /// More than any real model has.
@@ -47,9 +48,12 @@ fn child(kind: Kind, tag: u32) -> Option<Kind> {
 }
 
 /// Refuses a file with too many messages. What is malformed is left to the decoder.
-pub(super) fn check(bytes: &[u8]) -> Result<(), OnnxError> {
-    let mut left = LIMIT;
-    match count(bytes, Kind::Model, DEPTH, &mut left) {
+pub(super) fn check(bytes: &[u8], passed: &Passed<'_>) -> Result<(), OnnxError> {
+    let mut census = Census {
+        left: LIMIT,
+        passed,
+    };
+    match census.count(bytes, Kind::Model, DEPTH) {
         Count::TooMany => Err(OnnxError::TooMany {
             what: "parts of a model",
             limit: LIMIT,
@@ -64,21 +68,35 @@ enum Count {
     TooMany,
 }
 
-fn count(mut rest: &[u8], kind: Kind, depth: usize, left: &mut usize) -> Count {
-    while let Some((tag, payload)) = field(&mut rest) {
-        let Some(child) = child(kind, tag) else {
-            continue;
-        };
-        let Some(fewer) = left.checked_sub(1) else {
-            return Count::TooMany;
-        };
-        *left = fewer;
-        let inside = payload.filter(|_| child != Kind::Leaf && depth > 0);
-        if inside.is_some_and(|inside| count(inside, child, depth - 1, left) == Count::TooMany) {
-            return Count::TooMany;
+struct Census<'a> {
+    left: usize,
+    passed: &'a Passed<'a>,
+}
+
+impl Census<'_> {
+    fn count(&mut self, mut rest: &[u8], kind: Kind, depth: usize) -> Count {
+        while let Some((tag, payload)) = field(&mut rest) {
+            let child = child(kind, tag);
+            if child.is_some() {
+                let Some(fewer) = self.left.checked_sub(1) else {
+                    return Count::TooMany;
+                };
+                self.left = fewer;
+            }
+            let Some(payload) = payload else {
+                continue;
+            };
+            match child {
+                Some(child) if child != Kind::Leaf && depth > 0 => {
+                    if self.count(payload, child, depth - 1) == Count::TooMany {
+                        return Count::TooMany;
+                    }
+                }
+                _ => self.passed.by(payload.len() as u64),
+            }
         }
+        Count::Done
     }
-    Count::Done
 }
 
 /// The next field's number and, if it has a length, its payload; nothing at the end or where the file
@@ -113,7 +131,10 @@ mod tests {
         let mut file = vec![0x3a];
         prost::encoding::encode_varint(nodes.len() as u64, &mut file);
         file.extend(nodes);
-        assert!(matches!(check(&file), Err(OnnxError::TooMany { .. })));
-        assert_eq!(check(&file[..1000]), Ok(()));
+        assert!(matches!(
+            check(&file, &Passed::default()),
+            Err(OnnxError::TooMany { .. })
+        ));
+        assert_eq!(check(&file[..1000], &Passed::default()), Ok(()));
     }
 }

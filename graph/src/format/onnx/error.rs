@@ -12,6 +12,9 @@ pub enum OnnxError {
     /// Not the format, or cut short.
     #[error("not an ONNX model, or cut short: {0}")]
     Encoding(String),
+    /// Deeper than the decoder goes.
+    #[error("messages lie in each other more than 100 deep, such as branches in branches")]
+    TooDeep,
     /// No graph in it.
     #[error("not an ONNX model: it has no graph")]
     NoGraph,
@@ -192,6 +195,9 @@ pub enum OnnxError {
         /// What is wrong.
         why: Box<ExternalFault>,
     },
+    /// A result of the model that nothing makes.
+    #[error("`{0}` is listed among the model's outputs, but nothing in the model makes it")]
+    Output(String),
     /// More than any real model has.
     #[error("more than {limit} {what}")]
     TooMany {

@@ -20,6 +20,7 @@ mod error;
 mod external;
 mod names;
 mod node;
+mod passed;
 pub mod proto;
 mod repeat;
 mod tensor;
@@ -33,9 +34,11 @@ pub use external::Place;
 
 use super::bodies::APART;
 use crate::build::GraphBuilder;
+use crate::bytes::Mapped;
 use crate::ir::{Graph, NodeId, TensorId};
 use crate::profile::Profile;
 use bayplan_planner::ids::Id;
+use passed::{Passed, Rest};
 use prost::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,6 +60,9 @@ pub struct ReadOptions<'a> {
     /// Passes over declared shapes that contradict inference instead of refusing the model: some
     /// exporters declare outputs wrongly, and sizes come from inference either way.
     pub ignore_declared: bool,
+    /// The mapping that the bytes are of, if they are mapped: pages of it are given back on the way, so
+    /// that the file does not count as memory of the process.
+    pub mapped: Option<&'a Mapped>,
 }
 
 /// A model with what the graph alone does not say.
@@ -81,13 +87,19 @@ pub fn read_with_weights(
     name: &str,
     options: &ReadOptions<'_>,
 ) -> Result<OnnxModel, OnnxError> {
-    census::check(bytes)?;
-    let model = proto::Model::decode(bytes).map_err(|e| OnnxError::Encoding(e.to_string()))?;
+    let passed = Passed::new(options.mapped);
+    census::check(bytes, &passed)?;
+    let rest = Rest {
+        bytes,
+        passed: &passed,
+    };
+    let model = proto::Model::decode(rest).map_err(|error| undecodable(&error))?;
     let graph = model.graph.as_ref().ok_or(OnnxError::NoGraph)?;
     let binding = bind::bind(graph, options)?;
     let source = Source {
         file: bytes,
         folder: options.folder,
+        passed: &passed,
     };
     let mut walk = Walk::new(source, opset(&model), binding.numbers);
     walk.bodies = options.bodies;
@@ -104,11 +116,8 @@ pub fn read_with_weights(
     })?;
     let mut outputs = Vec::new();
     for output in &graph.output {
-        let id = walk.find(&output.name).ok_or_else(|| OnnxError::Unknown {
-            node: "the graph's list of outputs".into(),
-            tensor: output.name.clone(),
-        })?;
-        outputs.push(id);
+        let id = walk.find(&output.name);
+        outputs.push(id.ok_or_else(|| OnnxError::Output(output.name.clone()))?);
     }
     let mut builder = GraphBuilder::new(name);
     builder.alignment(Profile::bayplan().alignment);
@@ -122,6 +131,20 @@ pub fn read_with_weights(
         weights,
         opaque: opaque.collect(),
     })
+}
+
+/// What the decoder said. It names every message on the way out, of which the first ones are enough.
+fn undecodable(error: &prost::DecodeError) -> OnnxError {
+    const SHOWN: usize = 4;
+    let text = error.to_string();
+    let parts: Vec<&str> = text.split(": ").collect();
+    match parts.last() {
+        Some(&"recursion limit reached") => OnnxError::TooDeep,
+        Some(why) if parts.len() > SHOWN + 1 => {
+            OnnxError::Encoding(format!("{}: …: {why}", parts[..SHOWN].join(": ")))
+        }
+        _ => OnnxError::Encoding(text),
+    }
 }
 
 /// The version of the standard operator set.

@@ -3,6 +3,7 @@
 
 use super::error::OnnxError;
 use super::external::{self, Place};
+use super::passed::Passed;
 use super::proto::Tensor;
 use crate::dtype::DType;
 use crate::infer::{Fact, Value, dtype_name, dtype_of};
@@ -15,6 +16,8 @@ pub(super) struct Source<'a> {
     pub(super) file: &'a [u8],
     /// The model's folder.
     pub(super) folder: Option<&'a Path>,
+    /// How far it was read.
+    pub(super) passed: &'a Passed<'a>,
 }
 
 /// A constant as it is in the file.
@@ -62,6 +65,7 @@ impl Source<'_> {
                 )));
             };
             let bytes = data.len() as u64;
+            self.passed.to(offset as u64);
             found = found.saturating_add(match span.tag {
                 9 => {
                     place = Place::Here {
@@ -71,7 +75,7 @@ impl Source<'_> {
                     bytes
                 }
                 4 | 10 => bytes,
-                _ => spelled_bytes(data, fact.dtype),
+                _ => spelled_bytes(data, fact.dtype, self.passed),
             });
         }
         if found == expected {
@@ -148,8 +152,12 @@ fn head(tensor: &Tensor, name: &str) -> Result<Fact, OnnxError> {
 }
 
 /// Bytes of elements that are spelled as variable-length numbers.
-fn spelled_bytes(data: &[u8], dtype: DType) -> u64 {
-    let count = data.iter().filter(|&&byte| byte & 0x80 == 0).count() as u64;
+fn spelled_bytes(data: &[u8], dtype: DType, passed: &Passed<'_>) -> u64 {
+    let count_in = |part: &[u8]| {
+        passed.by(part.len() as u64);
+        part.iter().filter(|&&byte| byte & 0x80 == 0).count() as u64
+    };
+    let count: u64 = data.chunks(1 << 20).map(count_in).sum();
     match dtype {
         DType::I4 | DType::U4 => count, // two elements in each number
         _ => count.saturating_mul(dtype.bits() / 8),

@@ -1,7 +1,11 @@
 //! Small pieces of the reader.
 
 use super::bind::{Dim, declared};
-use super::proto::{Dimension, Shape, Span, TensorType, Type, ValueInfo};
+use super::proto::{
+    Attribute, Dimension, Graph, Model, Node, Shape, Span, TensorType, Type, ValueInfo,
+};
+use super::{OnnxError, ReadOptions, read};
+use prost::Message;
 
 #[test]
 fn spans_find_their_payload() {
@@ -70,4 +74,44 @@ fn dimensions_are_numbers_names_or_open() {
         negative.contains("dimension 0 of `t` is -65536"),
         "{negative}"
     );
+}
+
+/// Bodies in bodies in a model.
+fn nested(depth: usize) -> Vec<u8> {
+    let mut graph = Graph::default();
+    for _ in 0..depth {
+        let attribute = Attribute {
+            name: "then_branch".into(),
+            g: Some(Box::new(graph)),
+            ..Attribute::default()
+        };
+        let node = Node {
+            op_type: "If".into(),
+            attribute: vec![attribute],
+            ..Node::default()
+        };
+        graph = Graph {
+            node: vec![node],
+            ..Graph::default()
+        };
+    }
+    let model = Model {
+        graph: Some(graph),
+        ..Model::default()
+    };
+    model.encode_to_vec()
+}
+
+#[test]
+fn nesting_beyond_the_limit_is_told_in_a_short_line() {
+    let why = |bytes: &[u8]| read(bytes, "nested", &ReadOptions::default()).unwrap_err();
+    assert_eq!(why(&nested(40)), OnnxError::TooDeep);
+    let mut file = nested(30);
+    assert_ne!(why(&file), OnnxError::TooDeep);
+    *file.last_mut().unwrap() = 0x7F; // the length of the innermost body
+    let OnnxError::Encoding(text) = why(&file) else {
+        panic!("a body longer than what holds it");
+    };
+    assert!(text.contains("Attribute.g"), "{text}");
+    assert!(text.chars().count() < 120, "{text}");
 }

@@ -12,6 +12,8 @@
 //! - **Sections.** What is open in a section has to fit above the lowest byte that can be covered.
 //! - **Alone.** An item that meets nothing open takes its place without alternatives.
 //! - **Twins.** Of items with equal extents, the first one is placed first.
+//! - **Sunk.** On level ground (nothing raised, or everything equally) an item that meets all others is
+//!   lowest: the others below it can be lifted over it.
 //! - **Pieces.** Where nothing open crosses from one section to the next, the rest falls into pieces
 //!   that are searched apart, the fullest first, ranked anew.
 //!
@@ -42,6 +44,8 @@ pub struct Rules {
     pub twins: bool,
     /// Pieces are searched apart.
     pub pieces: bool,
+    /// On level ground an item that meets all others is lowest.
+    pub sunk: bool,
 }
 
 impl Rules {
@@ -54,6 +58,7 @@ impl Rules {
         alone: true,
         twins: true,
         pieces: true,
+        sunk: true,
     };
 }
 
@@ -91,6 +96,29 @@ pub(super) struct Search<'a, 's> {
     limit: u64,
     /// Asked at every [`ASK`]th node, with their number.
     stop: &'a dyn Fn(u64) -> bool,
+}
+
+/// What there is to know of the open items of a piece.
+struct Survey {
+    /// The state.
+    key: Key,
+    /// The lowest end that one of them can have.
+    ceiling: i32,
+    /// Whether all are equally low.
+    level: bool,
+    /// How many they are.
+    open: usize,
+}
+
+impl Default for Survey {
+    fn default() -> Self {
+        Self {
+            key: Key::default(),
+            ceiling: i32::MAX,
+            level: false,
+            open: 0,
+        }
+    }
 }
 
 /// Where in the order of placing a node is: offset and rank of what was placed last.
@@ -199,35 +227,38 @@ impl<'a, 's> Search<'a, 's> {
             return Outcome::Stopped;
         }
         let first = self.candidates.len();
-        let (key, ceiling) = self.survey(items, last);
-        if self.rules.failed && self.failed.contains(key, self.state.capacity) {
+        let Survey {
+            key,
+            ceiling,
+            level,
+            open,
+        } = self.survey(items, last);
+        if self.rules.failed && self.failed.contains(key, self.state.bytes) {
             self.candidates.truncate(first);
             return Outcome::Exhausted;
         }
-        self.candidates[first..].sort_unstable_by_key(|c| (c.offset, c.rank));
         let fullest = self.state.load[piece.clone()]
             .iter()
             .zip(&self.state.shape.relief[piece.clone()])
             .map(|(load, relief)| load - relief)
             .max()
             .unwrap_or(0);
-        let highest = if self.rules.sections {
-            self.state.capacity - fullest
-        } else {
-            i32::MAX
-        };
-        let outcome = self.alternatives(first, (ceiling, highest), piece, items);
+        self.shortlist(first, ceiling, fullest);
+        if self.rules.sunk && level && self.state.shape.uniform {
+            self.sink(first, open);
+        }
+        let outcome = self.alternatives(first, piece, items);
         self.candidates.truncate(first);
         if outcome == Outcome::Exhausted && self.rules.failed {
-            self.failed.insert(key, self.state.capacity);
+            self.failed.insert(key, self.state.bytes);
         }
         outcome
     }
 
-    /// Collects candidates; the state's key, and the lowest end that an open item can have.
-    fn survey(&mut self, items: &[u32], last: Last) -> (Key, i32) {
-        let mut key = Key::default();
-        let mut ceiling = i32::MAX;
+    /// Collects candidates, and what there is to know of the open items.
+    fn survey(&mut self, items: &[u32], last: Last) -> Survey {
+        let mut survey = Survey::default();
+        let (mut lowest, mut highest) = (i32::MAX, 0);
         self.state.work += items.len() as u64;
         for &item in items {
             let at = item as usize;
@@ -235,82 +266,104 @@ impl<'a, 's> Search<'a, 's> {
             if offset == PLACED {
                 continue;
             }
-            key.add(item, offset);
+            survey.open += 1;
+            survey.key.add(item, offset);
+            (lowest, highest) = (lowest.min(offset), highest.max(offset));
             if self.state.shape.fixed[at] < 0 {
-                ceiling = ceiling.min(offset + self.state.shape.size[at]);
+                survey.ceiling = survey.ceiling.min(offset + self.state.shape.size[at]);
             }
-            if (offset, self.rank[at]) >= last {
-                let rank = self.rank[at];
+            let rank = self.rank[at];
+            if (offset, rank) >= last {
                 self.candidates.push(Candidate { offset, rank, item });
             }
         }
+        survey.level = lowest == highest;
         if !self.rules.pushed {
             // Without that rule a state is what was placed last, too.
-            key.add(u32::MAX, last.0);
-            key.add(u32::MAX - 1, last.1.cast_signed());
+            survey.key.add(u32::MAX, last.0);
+            survey.key.add(u32::MAX - 1, last.1.cast_signed());
         }
-        (key, ceiling)
+        survey
     }
 
-    fn alternatives(
-        &mut self,
-        first: usize,
-        (ceiling, highest): (i32, i32),
-        piece: Range<usize>,
-        items: &[u32],
-    ) -> Outcome {
+    /// Where everything open stands equally low, one that meets all others may as well be lowest: it is the
+    /// only candidate.
+    fn sink(&mut self, first: usize, open: usize) {
+        let state = &self.state;
+        let meets_all = |c: &Candidate| state.company[c.item as usize] as usize + 1 == open;
+        if let Some(at) = self.candidates[first..].iter().position(meets_all) {
+            self.candidates.swap(first, first + at);
+            self.candidates.truncate(first + 1);
+        }
+    }
+
+    /// Keeps the candidates that dominance and sections leave, in order.
+    fn shortlist(&mut self, first: usize, ceiling: i32, fullest: i32) {
+        let highest = self.state.capacity - fullest;
+        let mut kept = first;
         for at in first..self.candidates.len() {
-            let candidate = self.candidates[at];
-            let Candidate { offset, rank, item } = candidate;
-            let item = item as usize;
-            if (self.rules.dominance && offset >= ceiling) || offset > highest {
+            let offset = self.candidates[at].offset;
+            let dominated = self.rules.dominance && offset >= ceiling;
+            if !dominated && (!self.rules.sections || offset <= highest) {
+                self.candidates.swap(kept, at);
+                kept += 1;
+            }
+        }
+        self.candidates.truncate(kept);
+        self.candidates[first..].sort_unstable_by_key(|c| (c.offset, c.rank));
+    }
+
+    fn alternatives(&mut self, first: usize, piece: Range<usize>, items: &[u32]) -> Outcome {
+        let base = self.state.mark();
+        let mut outcome = Outcome::Exhausted;
+        for at in first..self.candidates.len() {
+            let Candidate { offset, rank, item } = self.candidates[at];
+            if self.rules.pushed && !self.pass(first..at, (offset, rank)) {
                 break;
             }
+            let item = item as usize;
             let twin = |before: &Candidate| self.twins(before.item as usize, item);
             if self.rules.twins && self.candidates[first..at].iter().any(twin) {
                 continue;
             }
             let mark = self.state.mark();
             let alone = self.state.company[item] == 0;
-            let outcome = if self.next(item, (offset, rank), mark, items) {
-                self.pieces(piece.clone(), items, Some((offset, rank)))
-            } else {
-                Outcome::Exhausted
-            };
-            match outcome {
-                Outcome::Found => return Outcome::Found,
-                Outcome::Exhausted => self.state.back(mark),
-                Outcome::Stopped => {
-                    self.state.back(mark);
-                    return Outcome::Stopped;
-                }
+            if self.next(item, (offset, rank), mark) {
+                outcome = self.pieces(piece.clone(), items, Some((offset, rank)));
             }
-            if self.rules.alone && alone {
+            if outcome == Outcome::Found {
+                return outcome;
+            }
+            self.state.back(mark);
+            if outcome == Outcome::Stopped || (self.rules.alone && alone) {
                 break;
             }
         }
-        Outcome::Exhausted
+        self.state.back(base);
+        outcome
+    }
+
+    /// Pushes those of the candidates `passed` that would be before `last` otherwise. Whether a completion is
+    /// still possible; if not, none is with anyone later, either.
+    fn pass(&mut self, passed: Range<usize>, last: Last) -> bool {
+        let mark = self.state.mark();
+        for at in passed {
+            let passed = self.candidates[at].item as usize;
+            if (self.state.least[passed], self.rank[passed]) >= last {
+                continue;
+            }
+            match self.state.pushed(passed, last.0) {
+                Some(offset) if self.state.raise(passed, offset) => {}
+                _ => return false,
+            }
+        }
+        !self.rules.sections || self.state.sections_hold(mark, None, last.0)
     }
 
     /// Places `item` next. Whether a completion is still possible.
-    fn next(&mut self, item: usize, last: Last, mark: Mark, items: &[u32]) -> bool {
-        if !self.state.place(item) {
-            return false;
-        }
-        if self.rules.pushed {
-            for &passed in items {
-                let passed = passed as usize;
-                let before = (self.state.least[passed], self.rank[passed]) < last;
-                if !before {
-                    continue;
-                }
-                match self.state.pushed(passed, last.0) {
-                    Some(offset) if self.state.raise(passed, offset) => {}
-                    _ => return false,
-                }
-            }
-        }
-        !self.rules.sections || self.state.sections_hold(mark, item, last.0)
+    fn next(&mut self, item: usize, last: Last, mark: Mark) -> bool {
+        self.state.place(item)
+            && (!self.rules.sections || self.state.sections_hold(mark, Some(item), last.0))
     }
 
     /// Whether two items have equal extents, alignment and company.

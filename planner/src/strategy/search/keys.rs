@@ -22,6 +22,9 @@ pub(super) struct Order {
 /// Turns after which orders come again.
 pub(super) const CYCLE: u64 = 5;
 
+/// How much noise there is, of 1024.
+const REACHES: [u64; 4] = [5, 20, 50, 100];
+
 /// Positions of total, width and area.
 const PERMUTATIONS: [[usize; 3]; 3] = [[0, 1, 2], [0, 2, 1], [1, 2, 0]];
 
@@ -37,6 +40,19 @@ impl Order {
                 0
             } else {
                 mixed(turn ^ mixed(seed)) | 1
+            },
+        }
+    }
+
+    /// The order of a restart: every other one with noise.
+    pub(super) fn of_restart(restart: u64, seed: u64) -> Self {
+        Self {
+            permutation: (restart % 3) as usize,
+            by_sections: restart % 7 > 3,
+            seed: if restart.is_multiple_of(2) {
+                0
+            } else {
+                mixed(restart ^ mixed(!seed)) | 1
             },
         }
     }
@@ -58,13 +74,14 @@ impl Order {
         }
     }
 
-    /// Up to 10 % more or less.
+    /// Up to ten percent more or less, in some orders less.
     fn noisy(self, number: u64, item: usize, at: usize) -> u64 {
         if self.seed == 0 {
             return number;
         }
-        let noise = mixed(self.seed ^ mixed(item as u64 * 4 + at as u64)) % 205;
-        number.saturating_mul(922 + noise) / 1024
+        let reach = REACHES[(self.seed >> 40) as usize % REACHES.len()];
+        let noise = mixed(self.seed ^ mixed(item as u64 * 4 + at as u64)) % (2 * reach + 1);
+        number.saturating_mul(1024 - reach + noise) / 1024
     }
 }
 

@@ -163,6 +163,8 @@ struct Turns<'a> {
     /// The lowest capacity that was not tried out. For an exact shape it is the bound.
     lowest: u64,
     failed: Failed,
+    /// Searches between the lowest and the best so far.
+    restarts: u64,
     work: u64,
 }
 
@@ -180,6 +182,7 @@ impl<'a> Turns<'a> {
             best,
             lowest: bound.max(limits.enough.unwrap_or(0)),
             failed: Failed::new(),
+            restarts: 0,
             work: 0,
         }
     }
@@ -214,23 +217,28 @@ impl<'a> Turns<'a> {
     }
 
     fn turn(&mut self, turn: u64, limit: u64) {
-        let order = Order::of_turn(turn, self.limits.seed);
-        self.search(self.lowest, order, limit);
-        let between = self.between(turn);
+        let before = self.work;
+        self.search(self.lowest, Order::of_turn(turn, self.limits.seed), limit);
         let asked = self.limits.enough.is_some() && turn < CYCLE;
-        if between > self.lowest && !asked && !self.done() {
+        let until = self.work + (self.work - before);
+        while !asked && self.work < until && !self.done() {
+            let Some(between) = self.between() else { break };
+            let limit = FIRST * self.shape.len() as u64 * luby(self.restarts + 1);
+            let order = Order::of_restart(self.restarts, self.limits.seed);
             self.search(between, order, limit);
+            self.restarts += 1;
         }
     }
 
-    /// A capacity between the lowest and the best: the fractions of van der Corput's sequence in turn,
-    /// 1/2, 1/4, 3/4, 1/8 ...
-    fn between(&self, turn: u64) -> u64 {
+    /// A capacity between the lowest and the best: anywhere between and in the upper half in turn, by van
+    /// der Corput's sequence (1/2, 1/4, 3/4, 1/8 ...).
+    fn between(&self) -> Option<u64> {
         let unit = self.shape.unit;
-        let steps = (self.best.height - self.lowest).div_ceil(unit);
-        let fraction = u128::from((turn + 1).reverse_bits());
-        let step = u64::try_from((u128::from(steps) * fraction) >> 64).expect("a fraction");
-        self.best.height - (steps - step).max(1) * unit.min(self.best.height)
+        let steps = (self.best.height - self.lowest).checked_sub(1)? / unit;
+        let fraction = u128::from((self.restarts + 1).reverse_bits());
+        let step = (u128::from(steps) * fraction) >> 64;
+        let step = u64::try_from(step).expect("less than the steps") >> (1 - self.restarts % 2);
+        (steps > 0).then(|| self.best.height - (step + 1) * unit)
     }
 
     /// One depth-first search within `capacity`; a plan that it finds becomes the best.
@@ -283,6 +291,19 @@ impl<'a> Turns<'a> {
         if self.limits.enough.is_some_and(|enough| enough <= capacity) {
             self.work = self.limits.work; // the answer is no
         }
+    }
+}
+
+/// Luby's sequence 1 1 2 1 1 2 4 ...: within a constant factor the best lengths of restarts (Luby,
+/// Sinclair, Zuckerman 1993).
+fn luby(index: u64) -> u64 {
+    let mut index = index;
+    loop {
+        let bits = u64::BITS - index.leading_zeros();
+        if index + 1 == 1 << bits {
+            return 1 << (bits - 1);
+        }
+        index -= (1 << (bits - 1)) - 1;
     }
 }
 

@@ -98,6 +98,8 @@ pub(super) struct Shape {
     pub(super) relief: Vec<i32>,
     /// By item, whether it is one plain rectangle that takes part in no pair.
     pub(super) plain: Vec<bool>,
+    /// Whether all items are plain, of whole units, without alignment or given offsets.
+    pub(super) uniform: bool,
     /// Whether exhausting the search proves anything.
     pub(super) exact: bool,
 }
@@ -127,6 +129,14 @@ impl Shape {
         let near = near(problem, &ids, &covers, &members, unit);
         let buffer = |id: &BufferId| &problem.buffers()[*id];
         let small = |number: u64| i32::try_from(number).expect("bounded by MAX_UNITS");
+        let plain: Vec<bool> = ids.iter().map(|&id| plain(problem, id)).collect();
+        let align: Vec<i32> = ids
+            .iter()
+            .map(|&id| small((problem.alignment(id, arena) / unit).clamp(1, MAX_UNITS)))
+            .collect();
+        let free = |id: &BufferId| {
+            buffer(id).fixed_offset.is_none() && buffer(id).size().is_multiple_of(unit)
+        };
         let at_zero = |id: &BufferId| buffer(id).extent.iter().all(|rect| rect.lo == 0);
         let apart = problem.pairs().iter().all(|pair| pair.distance > 0);
         Some(Self {
@@ -137,10 +147,10 @@ impl Shape {
                 .iter()
                 .map(|id| small(units(buffer(id).size(), unit)))
                 .collect(),
-            align: ids
-                .iter()
-                .map(|&id| small((problem.alignment(id, arena) / unit).clamp(1, MAX_UNITS)))
-                .collect(),
+            uniform: align.iter().all(|&align| align == 1)
+                && plain.iter().all(|&plain| plain)
+                && ids.iter().all(free),
+            align,
             fixed: ids
                 .iter()
                 .map(|id| buffer(id).fixed_offset.map_or(-1, |at| small(at / unit)))
@@ -151,7 +161,7 @@ impl Shape {
                 .map(|row| (row[0].index, row[row.len() - 1].index + 1))
                 .collect(),
             relief: relief(problem, &ids, &moments, unit),
-            plain: ids.iter().map(|&id| plain(problem, id)).collect(),
+            plain,
             exact: hulls && apart && ids.iter().all(at_zero),
             covers: Rows::new(covers),
             members: Rows::new(members),

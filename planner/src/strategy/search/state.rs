@@ -9,7 +9,9 @@ use super::shape::{Cover, Shape};
 
 pub(super) struct State<'s> {
     pub(super) shape: &'s Shape,
-    /// Units of the arena.
+    /// Bytes of the arena.
+    pub(super) bytes: u64,
+    /// The highest end that any item can have, in units.
     pub(super) capacity: i32,
     /// Highest offset of each item.
     most: Vec<i32>,
@@ -24,12 +26,8 @@ pub(super) struct State<'s> {
     trail: Vec<(u32, i32)>,
     /// What was placed, in order.
     stack: Vec<u32>,
-    /// Sections whose floor may have risen since the last look.
-    touched: Vec<u32>,
-    stamp: Vec<u32>,
     /// By section, a member that was lowest when it was last looked for.
     support: Vec<u32>,
-    now: u32,
     has_fixed: bool,
     /// Steps of the inner loops so far: a clock that does not depend on the machine.
     pub(super) work: u64,
@@ -54,11 +52,11 @@ impl<'s> State<'s> {
             room.map_or(-1, |room| i32::try_from(room).unwrap_or(i32::MAX / 2))
         };
         let most: Vec<i32> = shape.bytes.iter().map(room).collect();
-        // The highest end that any item can have.
         let ends = most.iter().zip(&shape.size).map(|(at, size)| at + size);
         let reach = ends.max().unwrap_or(0);
         let mut state = Self {
             shape,
+            bytes: capacity,
             capacity: reach,
             most,
             least: shape.fixed.iter().map(|&at| at.max(0)).collect(),
@@ -71,10 +69,7 @@ impl<'s> State<'s> {
                 .collect(),
             trail: Vec::new(),
             stack: Vec::new(),
-            touched: Vec::new(),
-            stamp: vec![0; sections],
             support: vec![0; sections],
-            now: 0,
             has_fixed: shape.fixed.iter().any(|&at| at >= 0),
             work: (shape.len() + shape.sections) as u64,
         };
@@ -212,34 +207,19 @@ impl<'s> State<'s> {
 
     /// Whether every section that was touched since `mark` (by items raised since, and by `item`,
     /// placed since) still holds what is open in it. Everything open lies at `from` or higher.
-    pub(super) fn sections_hold(&mut self, mark: Mark, item: usize, from: i32) -> bool {
-        self.now += 1;
-        self.touched.clear();
-        self.touch(item);
-        for at in mark.0..self.trail.len() {
-            self.touch(self.trail[at].0 as usize);
+    pub(super) fn sections_hold(&mut self, mark: Mark, item: Option<usize>, from: i32) -> bool {
+        let spans = &self.shape.span;
+        let (mut first, mut end) = item.map_or((u32::MAX, 0), |item| spans[item]);
+        for &(raised, _) in &self.trail[mark.0..] {
+            let span = spans[raised as usize];
+            (first, end) = (first.min(span.0), end.max(span.1));
         }
-        let touched = std::mem::take(&mut self.touched);
-        let hold = touched
-            .iter()
-            .all(|&section| self.section_holds(section as usize, from));
-        self.touched = touched;
-        hold
+        (first as usize..end as usize).all(|section| self.section_holds(section, from))
     }
 
     /// Whether every section holds what is open in it.
     pub(super) fn all_sections_hold(&mut self) -> bool {
         (0..self.shape.sections).all(|section| self.section_holds(section, 0))
-    }
-
-    fn touch(&mut self, item: usize) {
-        for cover in self.shape.covers.row(item) {
-            let stamp = &mut self.stamp[cover.index as usize];
-            if *stamp != self.now {
-                *stamp = self.now;
-                self.touched.push(cover.index);
-            }
-        }
     }
 
     /// Whether what is open in a section fits; everything open lies at `from` or higher.
