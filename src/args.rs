@@ -1,9 +1,14 @@
 //! The command line as types. No behaviour.
 
-use crate::arenas::{self, Arenas, Pin};
-use bayplan_graph::Profile;
+mod memory;
+mod planning;
+
+pub(crate) use memory::MemoryArgs;
+pub(crate) use planning::{Bodies, Effort, Planning, Reading, STOCK, Switch};
+
 use bayplan_planner::Strategy;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use planning::{alignment, size};
 use std::path::PathBuf;
 
 /// Plans memory for neural networks ahead of time.
@@ -15,7 +20,9 @@ use std::path::PathBuf;
     long_about = "Plans memory for neural networks ahead of time: where every tensor stands before the \
                   model runs, with a proved lower bound, an independent check and a replay of every byte.",
     after_help = "Exit codes: 0 yes; 1 no (does not fit, invalid, differs, undecided); 2 could not do it; \
-                  3 our own fault.\nEvery error has a code: `bayplan explain E0203` says more.",
+                  3 our own fault.\n\
+                  Ctrl-C while planning takes the best plan so far; once more, it ends the program (130).\n\
+                  Every error has a code: `bayplan explain E0203` says more.",
     arg_required_else_help = true,
     max_term_width = 100
 )]
@@ -49,6 +56,7 @@ pub(crate) enum Verb {
   bayplan plan model.json --budget 256KiB      exit 1 if it does not fit, and what would
   bayplan plan model.json --arena sram=256K,psram=8M --pin 'conv_1.*=sram'
   bayplan plan model.json --keep model.plan.ron    what moved, and why
+  bayplan plan model.json --time-limit 30s     search for up to half a minute; Ctrl-C: enough
   bayplan plan model.json --json | jq .arena_bytes")]
     Plan(PlanArgs),
     /// Show every tensor and node: the interpreter state table
@@ -67,6 +75,7 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:
   bayplan check model.plan.ron
   bayplan check model.plan.ron --against model.json    and that it is for this very graph
+  bayplan check model.plan.ron --prove                 and that no plan is lower, by another search
   bayplan check solution.csv --capacity 1MiB")]
     Check(CheckArgs),
     /// Run every strategy and show them beside the bound
@@ -82,6 +91,7 @@ pub(crate) enum Verb {
   bayplan pack buffers.csv                     height and bound
   bayplan pack buffers.csv --capacity 1MiB     exit 1 if no plan was found that fits
   bayplan pack buffers.csv -o solution.csv     the same buffers with offsets
+  bayplan pack buffers.csv --node-limit 5000000    a longer search, the same plan every time
 
 The CSV: a header with id, lower, upper (exclusive) or end (inclusive), size, and optionally
 alignment, offset (given), gaps. Steps are half-open: lower..upper.")]
@@ -114,121 +124,6 @@ alignment, offset (given), gaps. Steps are half-open: lower..upper.")]
         /// A verb; none: the command itself
         verb: Option<String>,
     },
-}
-
-/// How a model is read.
-#[derive(Args, Debug, Clone, Default)]
-#[command(next_help_heading = "Reading")]
-pub(crate) struct Reading {
-    /// Facts about operators: scratch, in-place pairs, shapes
-    #[arg(long, value_name = "FILE.ron")]
-    pub(crate) ops: Option<PathBuf>,
-    /// Number of a named dimension of an .onnx model (may be repeated)
-    #[arg(long = "dim", value_name = "NAME=N", value_parser = dimension)]
-    pub(crate) dims: Vec<(String, u64)>,
-    /// Shape of an input of an .onnx or .tflite model (may be repeated)
-    #[arg(long = "input", value_name = "NAME=1x3x224x224", value_parser = shape)]
-    pub(crate) shapes: Vec<(String, Vec<u64>)>,
-    /// Bodies of a model's branches and loops: planned inline, or apart (not planned, with a warning)
-    #[arg(long, value_enum, default_value_t = Bodies::Inline, value_name = "inline|apart", hide_possible_values = true)]
-    pub(crate) bodies: Bodies,
-    /// Pass over declared shapes of an .onnx model that contradict inference
-    #[arg(long)]
-    pub(crate) ignore_declared: bool,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Bodies {
-    #[default]
-    Inline,
-    Apart,
-}
-
-/// Memories, and an earlier plan.
-#[derive(Args, Debug, Clone, Default)]
-#[command(next_help_heading = "Memories")]
-pub(crate) struct MemoryArgs {
-    /// Memories for the temporaries, the fastest first: NAME=SIZE each (sram=256K,psram=8M), with
-    /// `:max=SIZE` (largest object) and `:align=N` where needed; the last may be without a size. One named
-    /// `persistent` takes the variables
-    #[arg(long = "arena", value_name = "NAME=SIZE,...", value_parser = arenas::arenas)]
-    pub(crate) arenas: Option<Arenas>,
-    /// Whatever has a name that the regular expression matches has to be in this memory (may be
-    /// repeated; the first that matches counts)
-    #[arg(long = "pin", value_name = "REGEX=NAME", value_parser = arenas::pin)]
-    pub(crate) pins: Vec<Pin>,
-    /// Keep the offsets of an earlier plan (a plan file, or a CSV with offsets) where possible
-    #[arg(long, value_name = "PLAN")]
-    pub(crate) keep: Option<PathBuf>,
-    /// Bytes that an arena may be higher, so that more offsets are kept
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = size, requires = "keep")]
-    pub(crate) keep_slack: u64,
-    /// Bytes that there are; set by the verbs that are told.
-    #[arg(skip)]
-    pub(crate) budget: Option<u64>,
-}
-
-/// The name that asks for the planner of the profile's stock runtime.
-pub(crate) const STOCK: &str = "stock";
-
-/// Flags that the planning verbs share.
-#[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Planning")]
-pub(crate) struct Planning {
-    // The help is an attribute, so that the names of the runtimes stand without backticks.
-    #[arg(long, help = "Target whose rules hold: ours, or those of a stock runtime (tflite: LiteRT, tflm: TensorFlow Lite Micro)", default_value = "bayplan", value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Profile::NAMES))]
-    pub(crate) profile: String,
-    /// Order of execution (reordering is not built yet)
-    #[arg(long, value_enum, default_value_t = Order::File, value_name = "ORDER")]
-    pub(crate) order: Order,
-    /// Let results take the bytes of operands that die
-    #[arg(long, value_enum, default_value_t = Switch::On, value_name = "on|off", hide_possible_values = true)]
-    pub(crate) in_place: Switch,
-    /// Give views no bytes of their own
-    #[arg(long, value_enum, default_value_t = Switch::On, value_name = "on|off", hide_possible_values = true)]
-    pub(crate) views: Switch,
-    /// Let inputs be overwritten after their last reader
-    #[arg(long)]
-    pub(crate) reuse_inputs: bool,
-    /// Run only this strategy; `stock`: the planner of the profile's runtime, byte for byte
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name).into_iter().chain([STOCK])))]
-    pub(crate) strategy: Option<String>,
-    /// Align every offset to N bytes (default: what profile and file state)
-    #[arg(long, value_name = "SIZE", value_parser = alignment)]
-    pub(crate) align: Option<u64>,
-    #[command(flatten)]
-    pub(crate) memory: MemoryArgs,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-impl Planning {
-    /// As without any flag.
-    pub(crate) fn plain() -> Self {
-        Self {
-            profile: Profile::bayplan().name.to_owned(),
-            order: Order::File,
-            in_place: Switch::On,
-            views: Switch::On,
-            reuse_inputs: false,
-            strategy: None,
-            align: None,
-            memory: MemoryArgs::default(),
-            reading: Reading::default(),
-        }
-    }
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// As the file lists its operators
-    File,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Switch {
-    On,
-    Off,
 }
 
 #[derive(Args, Debug)]
@@ -291,6 +186,11 @@ pub(crate) struct CheckArgs {
     /// Bytes that there are
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) capacity: Option<u64>,
+    /// Search again for bounds that a search proved, from the buffers alone
+    #[arg(long)]
+    pub(crate) prove: bool,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -330,6 +230,8 @@ pub(crate) struct PackArgs {
     pub(crate) align: Option<u64>,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
 }
 
 #[derive(Args, Debug)]
@@ -339,8 +241,8 @@ pub(crate) struct DrawArgs {
     /// Picture to write (.svg or .html)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Draw a line at this many bytes
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    /// Draw a line at this many bytes, and mark what does not fit below it together
+    #[arg(long, alias = "capacity", value_name = "SIZE", value_parser = size)]
     pub(crate) budget: Option<u64>,
     #[command(flatten)]
     pub(crate) planning: Planning,
@@ -354,32 +256,4 @@ pub(crate) struct ConvertArgs {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) planning: Planning,
-}
-
-/// A size: `65536`, `64KiB`, `64K` (= KiB), `1.5MiB`.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
-    crate::units::parse_size(text)
-}
-
-/// A size that is not 0.
-fn alignment(text: &str) -> Result<u64, String> {
-    match size(text)? {
-        0 => Err("an alignment is at least 1".into()),
-        alignment => Ok(alignment),
-    }
-}
-
-fn dimension(text: &str) -> Result<(String, u64), String> {
-    let named = text
-        .rsplit_once('=')
-        .and_then(|(name, number)| Some((name, number.parse().ok()?)));
-    let (name, number) = named.ok_or("a dimension is NAME=N, such as batch=1")?;
-    Ok((name.to_owned(), number))
-}
-
-fn shape(text: &str) -> Result<(String, Vec<u64>), String> {
-    let wrong = "an input is NAME=SHAPE, such as data=1x3x224x224";
-    let (name, dims) = text.rsplit_once('=').ok_or(wrong)?;
-    let dims: Result<Vec<u64>, _> = dims.split('x').map(str::parse).collect();
-    Ok((name.to_owned(), dims.map_err(|_| wrong)?))
 }

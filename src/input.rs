@@ -5,6 +5,7 @@ mod model;
 use crate::args::Reading;
 use crate::failure::{CANNOT, DEFECT, Diagnostic, Failure, Spot};
 use crate::report::grid::visible;
+use crate::report::progress::Bar;
 use bayplan_graph::format::file::GraphFile;
 use bayplan_graph::format::own::{self, GraphFileError, Syntax};
 use bayplan_graph::format::tflite::Kernels;
@@ -142,6 +143,7 @@ pub(crate) fn load(path: &Path, reading: &Reading) -> Result<Input, Failure> {
                 .cannot(),
         );
     }
+    let _bar = Bar::new(&format!("reading {}", visible(&path.display().to_string())));
     let source = read(path)?;
     if extension == "csv" {
         return match csv::read(&source.text) {

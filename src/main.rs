@@ -3,8 +3,10 @@
 mod arenas;
 mod args;
 mod commands;
+mod conflict;
 mod failure;
 mod input;
+mod interrupt;
 mod report;
 mod session;
 mod summary;
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let _ = bayplan_planner::strategy::use_threads(cli.threads.min(cores));
     }
+    interrupt::listen();
     let mut out = Out::new(cli.color, cli.json);
     let done = run(cli.verb, &mut out).and_then(|()| out.finish());
     match done {

@@ -1,33 +1,34 @@
 //! From an input to everything that the verbs report on: the one place that chains the crates.
 
+mod file;
+pub(crate) mod make;
 mod memory;
 mod told;
 
+pub(crate) use file::{adopt, from_file};
+pub(crate) use make::{packing, plan_graph, plan_problem, strategies, watched};
 pub(crate) use memory::{earlier, spread};
-pub(crate) use told::csv_no;
-pub(crate) use told::{graph_failure, hazard};
-use told::{no_problem, planner_failure};
 
-use crate::args::{Colour, Planning, STOCK, Switch};
-use crate::failure::{Diagnostic, Failure, NO};
+use told::no_problem;
+pub(crate) use told::{csv_no, planner_failure};
+pub(crate) use told::{graph_failure, hazard};
+
+use crate::args::{Effort, Planning, STOCK, Switch};
+use crate::failure::{Diagnostic, Failure};
 use crate::input::{self, Input, Model};
 use crate::report::grid::visible;
-use crate::report::progress::Progress;
 use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::stock::{self, Pinned};
-use bayplan_graph::{CertifiedPlan, Graph, GraphPlan, Lifetimes, PlanOptions, Policy, Profile};
+use bayplan_graph::{CertifiedPlan, Graph, Lifetimes, PlanOptions, Policy, Profile};
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
 use bayplan_planner::memory::PERSISTENT;
-use bayplan_planner::strategy::keep::{Earlier, Kept};
-use bayplan_planner::strategy::search::Limits;
-use bayplan_planner::{
-    ArenaId, Bounds, CheckedPlan, Options, Problem, Step, Strategy, Tried, check,
-};
+use bayplan_planner::strategy::keep::Kept;
+use bayplan_planner::{ArenaId, Bounds, CheckedPlan, Problem, Status, Step, Tried};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A checked plan with all that is known about it.
 pub(crate) struct Session {
@@ -37,9 +38,15 @@ pub(crate) struct Session {
     pub(crate) bounds: Bounds,
     /// Strategies that ran; empty for a plan from a file.
     pub(crate) tried: Vec<Tried>,
+    /// Nodes of the exact search.
+    pub(crate) nodes: u64,
+    /// Why planning ended; nothing for a plan from a file, unless it was cut short.
+    pub(crate) status: Option<Status>,
     pub(crate) graph: Option<GraphSide>,
     pub(crate) profile: String,
     pub(crate) options: BTreeMap<String, String>,
+    /// What was asked of the search; as by default for a plan from a file.
+    pub(crate) effort: Effort,
     pub(crate) elapsed: Duration,
     /// What is told beside the plan, and ends nothing.
     pub(crate) warnings: Vec<Diagnostic>,
@@ -163,10 +170,10 @@ impl Session {
 }
 
 /// Loads and, unless it is a plan already, plans.
-pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<Session, Failure> {
+pub(crate) fn open(path: &Path, planning: &Planning) -> Result<Session, Failure> {
     let shown = path.display().to_string();
     match input::load(path, &planning.reading)? {
-        Input::Graph(model) => plan_model(shown, &model, planning, colour),
+        Input::Graph(model) => plan_model(shown, &model, planning),
         Input::Problem(parsed) => {
             no_stock(planning)?;
             let problem = parsed
@@ -174,36 +181,20 @@ pub(crate) fn open(path: &Path, planning: &Planning, colour: Colour) -> Result<S
                 .map_err(|errors| csv_no(path, &errors))?;
             let problem = aligned(problem, planning.align)?;
             let problem = spread(problem, &planning.memory)?;
-            let earlier = memory::earlier(&planning.memory)?;
-            plan_problem(
-                shown,
-                problem,
-                strategies(planning.strategy.as_deref()),
-                earlier.as_ref(),
-                colour,
-            )
+            let keep = earlier(&planning.memory)?;
+            let strategies = strategies(planning.strategy.as_deref());
+            plan_problem(shown, problem, strategies, keep.as_ref(), &planning.effort)
         }
         Input::Plan(file) => from_file(shown, *file),
     }
 }
 
-/// Strategies by name; all if none is named.
-pub(crate) fn strategies(name: Option<&str>) -> Vec<Strategy> {
-    name.and_then(Strategy::from_name)
-        .map_or_else(|| Strategy::ALL.to_vec(), |strategy| vec![strategy])
-}
-
 /// Plans a model, and says what its file and its stock runtime are to be told about.
-fn plan_model(
-    input: String,
-    model: &Model,
-    planning: &Planning,
-    colour: Colour,
-) -> Result<Session, Failure> {
+fn plan_model(input: String, model: &Model, planning: &Planning) -> Result<Session, Failure> {
     let other = model.under(&profile(planning))?;
     let model = other.as_ref().unwrap_or(model);
     let pinned = pinned(model, planning)?;
-    let mut session = plan_graph(input, &model.graph, &pinned, planning, colour)?;
+    let mut session = plan_graph(input, &model.graph, &pinned, planning)?;
     session.offline = model.offline.as_ref().map(|offline| match offline {
         Ok(pinned) => {
             let set = pinned.values().flatten().count();
@@ -223,17 +214,13 @@ fn plan_model(
 }
 
 /// The plan that the stock Micro runtime makes of the offline plan in a model's file.
-pub(crate) fn offline_plan(
-    input: String,
-    model: &Model,
-    colour: Colour,
-) -> Result<Session, Failure> {
+pub(crate) fn offline_plan(input: String, model: &Model) -> Result<Session, Failure> {
     let planning = Planning {
         profile: Profile::tflm().name.to_owned(),
         strategy: Some(STOCK.to_owned()),
         ..Planning::plain()
     };
-    plan_model(input, model, &planning, colour)
+    plan_model(input, model, &planning)
 }
 
 /// What the stock runtime that loads the file would get wrong.
@@ -285,67 +272,6 @@ pub(crate) fn aligned(problem: Problem, align: Option<u64>) -> Result<Problem, F
         .map_err(|errors| no_problem(&errors, None))
 }
 
-/// Plans a problem without a graph.
-pub(crate) fn plan_problem(
-    input: String,
-    problem: Problem,
-    strategies: Vec<Strategy>,
-    keep: Option<&Earlier>,
-    colour: Colour,
-) -> Result<Session, Failure> {
-    let started = Instant::now();
-    let progress = Progress::new(strategies.len(), colour);
-    let observer = |tried: &Tried, _: usize| progress.step(tried);
-    let names = strategy_names(&strategies);
-    let options = Options {
-        search: search(&strategies),
-        strategies,
-        observer: Some(&observer),
-        keep,
-        ..Options::default()
-    };
-    let planned = bayplan_planner::plan(problem, &options);
-    progress.finish();
-    let planned = planned.map_err(|fault| planner_failure(&fault))?;
-    Ok(Session {
-        input,
-        checked: planned.checked,
-        bounds: planned.bounds,
-        tried: planned.tried,
-        graph: None,
-        profile: "bayplan".into(),
-        options: BTreeMap::from([("strategies".into(), names)]),
-        elapsed: started.elapsed(),
-        warnings: Vec::new(),
-        offline: None,
-        kept: planned.kept,
-    })
-}
-
-/// Whoever asks for one strategy gets that one; the search is behind all of them.
-fn search(strategies: &[Strategy]) -> Limits<'static> {
-    let work = if strategies == Strategy::ALL {
-        Limits::default().work
-    } else {
-        0
-    };
-    Limits {
-        work,
-        ..Limits::default()
-    }
-}
-
-fn strategy_names(strategies: &[Strategy]) -> String {
-    if strategies == Strategy::ALL {
-        return "all".into();
-    }
-    strategies
-        .iter()
-        .map(|s| s.name())
-        .collect::<Vec<_>>()
-        .join(",")
-}
-
 /// What the flags allow.
 pub(crate) fn policy(planning: &Planning) -> Policy {
     Policy {
@@ -353,200 +279,4 @@ pub(crate) fn policy(planning: &Planning) -> Policy {
         views: planning.views == Switch::On,
         reuse_inputs: planning.reuse_inputs,
     }
-}
-
-/// The settings of a plan as its options name them.
-fn settings(part: &GraphPart) -> [(&'static str, String); 5] {
-    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
-    [
-        ("order", "file".to_owned()),
-        ("align", part.alignment.to_string()),
-        ("in_place", switch(part.policy.in_place)),
-        ("views", switch(part.policy.views)),
-        ("reuse_inputs", switch(part.policy.reuse_inputs)),
-    ]
-}
-
-/// Sets the flags to what a plan was made with, but for the strategy.
-pub(crate) fn adopt(planning: &mut Planning, profile: &str, part: &GraphPart) {
-    profile.clone_into(&mut planning.profile);
-    let switch = |on: bool| if on { Switch::On } else { Switch::Off };
-    planning.in_place = switch(part.policy.in_place);
-    planning.views = switch(part.policy.views);
-    planning.reuse_inputs = part.policy.reuse_inputs;
-    planning.align = Some(part.alignment);
-}
-
-/// Plans a graph.
-pub(crate) fn plan_graph(
-    input: String,
-    graph: &Arc<Graph>,
-    pinned: &Pinned,
-    planning: &Planning,
-    colour: Colour,
-) -> Result<Session, Failure> {
-    let started = Instant::now();
-    let as_stock = planning.strategy.as_deref() == Some(STOCK);
-    if as_stock {
-        memory::no_stock(&planning.memory)?;
-    }
-    let memory = memory::of_graph(&planning.memory, graph)?;
-    let earlier = memory::earlier(&planning.memory)?;
-    let strategies = strategies(planning.strategy.as_deref());
-    let progress = Progress::new(strategies.len(), colour);
-    let observer = |tried: &Tried, _: usize| progress.step(tried);
-    let names = if as_stock {
-        STOCK.to_owned()
-    } else {
-        strategy_names(&strategies)
-    };
-    let options = PlanOptions {
-        profile: profile(planning),
-        alignment: planning.align,
-        policy: policy(planning),
-        memory,
-        packing: Options {
-            search: search(&strategies),
-            strategies,
-            observer: Some(&observer),
-            keep: earlier.as_ref(),
-            ..Options::default()
-        },
-    };
-    let planned = if as_stock {
-        stock::plan(graph.clone(), &options, pinned)
-    } else {
-        bayplan_graph::plan(graph.clone(), &options)
-    };
-    progress.finish();
-    let planned = planned.map_err(|error| graph_failure(graph, &error))?;
-    let part = GraphPart::new(&planned);
-    let mut told = BTreeMap::from([("strategies".to_owned(), names)]);
-    told.extend(settings(&part).map(|(key, value)| (key.to_owned(), value)));
-    let GraphPlan {
-        certified,
-        profile,
-        lifetimes,
-        bounds,
-        tried,
-        kept,
-        ..
-    } = planned;
-    Ok(Session {
-        input,
-        checked: certified.checked().clone(),
-        bounds,
-        tried,
-        graph: Some(GraphSide {
-            certified,
-            lifetimes,
-            part,
-        }),
-        profile: profile.name.to_owned(),
-        options: told,
-        elapsed: started.elapsed(),
-        warnings: Vec::new(),
-        offline: None,
-        kept,
-    })
-}
-
-/// Checks a plan from a file, and certifies it when it carries its graph.
-pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Session, Failure> {
-    let started = Instant::now();
-    let (bounds, plain) = (file.bounds, Bounds::new(&file.problem));
-    let mut wrong: Vec<Diagnostic> = Vec::new();
-    if !plain.allow(&bounds) {
-        wrong.push(Diagnostic::new(
-            "E0503",
-            "the bounds in the file are not those of its problem",
-        ));
-    }
-    let checked = match check(file.problem, file.plan) {
-        Ok(checked) => checked,
-        Err(refused) => {
-            let violations = refused.violations.iter().take(100);
-            wrong.extend(violations.map(|v| Diagnostic::new("E0502", v.to_string())));
-            let more = refused.violations.len().saturating_sub(100);
-            if let Some(last) = wrong.last_mut().filter(|_| more > 0) {
-                last.notes.push(format!("and {more} more violations"));
-            }
-            return Err(Failure::Told {
-                exit: NO,
-                diagnostics: wrong,
-            });
-        }
-    };
-    if !wrong.is_empty() {
-        return Err(Failure::Told {
-            exit: NO,
-            diagnostics: wrong,
-        });
-    }
-    let profile = Profile::from_name(&file.profile);
-    let known = profile.is_some();
-    let agree = file.graph.as_ref().is_none_or(|part| {
-        let told = |(key, value): &(&str, String)| file.options.get(*key) == Some(value);
-        let rules = profile.as_ref().is_some_and(|profile| {
-            part.granule == profile.granule && (part.stock.is_none() || part.stock == profile.stock)
-        });
-        let stock = file
-            .options
-            .get("strategies")
-            .is_some_and(|names| names == STOCK);
-        rules && stock == part.stock.is_some() && settings(part).iter().all(told)
-    });
-    if !known || !agree {
-        let what = if known {
-            "its options are not those of its policy and profile".to_owned()
-        } else {
-            format!("there is no profile `{}`", file.profile)
-        };
-        return Err(Diagnostic::new("E0602", format!("the plan contradicts itself: {what}")).no());
-    }
-    let graph = file
-        .graph
-        .map(|part| certify(part, checked.clone()))
-        .transpose()?;
-    Ok(Session {
-        input,
-        checked,
-        bounds,
-        tried: Vec::new(),
-        graph,
-        profile: file.profile,
-        options: file.options,
-        elapsed: started.elapsed(),
-        warnings: Vec::new(),
-        offline: None,
-        kept: None,
-    })
-}
-
-fn certify(part: GraphPart, checked: CheckedPlan) -> Result<GraphSide, Failure> {
-    use bayplan_graph::plan_file::GraphPartError;
-    let told = |error: GraphPartError| match &error {
-        GraphPartError::Uncertified(refused) => {
-            let clobbers = refused.clobbers.iter().take(100);
-            Failure::Told {
-                exit: NO,
-                diagnostics: clobbers
-                    .map(|c| Diagnostic::new("E0601", c.to_string()))
-                    .collect(),
-            }
-        }
-        _ => Diagnostic::new("E0602", error.to_string()).no(),
-    };
-    let graph = part.graph().map_err(told)?;
-    let certified = part.certify(graph, checked).map_err(told)?;
-    let lifetimes = Lifetimes::new(
-        certified.graph(),
-        certified.schedule(),
-        part.policy.reuse_inputs,
-    );
-    Ok(GraphSide {
-        certified,
-        lifetimes,
-        part,
-    })
 }

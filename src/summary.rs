@@ -1,171 +1,20 @@
 //! The summary of a plan: a few lines that answer the first questions.
 
+mod figures;
+mod json;
+mod load;
 pub(crate) mod spread;
 
-use crate::report::grid::{shorten, visible};
+pub(crate) use figures::Figures;
+pub(crate) use json::{Json, Search, json, search};
+use load::{peak, sparkline};
+
+use crate::report::grid::visible;
 use crate::session::{GraphSide, Session};
 use crate::units::{bytes, count, exact, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::format::bodies::APART;
-use bayplan_planner::sweep::Profile;
-use bayplan_planner::{Claim, Step, table};
-use serde::Serialize;
-
-/// The stable keys of `plan --json`.
-#[derive(Serialize)]
-pub(crate) struct Json {
-    schema: u32,
-    input: String,
-    profile: String,
-    arena_bytes: u64,
-    persistent_bytes: u64,
-    total_bytes: u64,
-    weight_bytes: u64,
-    unused_weight_bytes: u64,
-    naive_bytes: u64,
-    max_load_bytes: u64,
-    lower_bound_bytes: u64,
-    order_bound_bytes: Option<u64>,
-    packing_optimal: bool,
-    order_optimal: Option<bool>,
-    base_alignment: u64,
-    buffers: usize,
-    tensors: usize,
-    intermediate_tensors: usize,
-    intermediate_bytes: u64,
-    steps: u32,
-    peak_step: u32,
-    peak_node: Option<String>,
-    fragmentation: f64,
-    reuse_rate: f64,
-    allocations: usize,
-    in_place_taken: usize,
-    strategy: String,
-    order: &'static str,
-    checked: bool,
-    certified: bool,
-    unplanned_bodies: Vec<String>,
-    budget_bytes: Option<u64>,
-    fits: Option<bool>,
-    elapsed_ms: f64,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    spread: Option<spread::SpreadJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kept: Option<spread::KeptJson>,
-    /// What is told beside the plan.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-}
-
-/// Figures that both forms show.
-pub(crate) struct Figures {
-    pub(crate) height: u64,
-    pub(crate) bound: u64,
-    pub(crate) optimal: bool,
-    pub(crate) naive: u64,
-    pub(crate) max_load: u64,
-    pub(crate) peak: Step,
-    pub(crate) fragmentation: f64,
-    pub(crate) reuse_rate: f64,
-    /// Blocks that have to be allocated at load: arenas that are not empty.
-    pub(crate) allocations: usize,
-    /// Buffers in the arenas of temporaries.
-    pub(crate) buffers: usize,
-    pub(crate) profile: Profile,
-}
-
-impl Figures {
-    pub(crate) fn of(session: &Session) -> Self {
-        let summaries = table::summaries(&session.checked);
-        let naive = session.naive();
-        let heights = session.checked.plan().heights.values();
-        let profile = load(session);
-        let (max_load, peak) = profile.max();
-        let height = session.height();
-        let ratio = |part: u64, whole: u64| {
-            if whole == 0 {
-                0.0
-            } else {
-                part as f64 / whole as f64
-            }
-        };
-        Self {
-            height,
-            bound: session.bound(),
-            optimal: session
-                .checked
-                .plan()
-                .claims
-                .values()
-                .all(|claim| matches!(claim, Claim::Optimal(_))),
-            naive,
-            max_load,
-            peak,
-            fragmentation: ratio(height.saturating_sub(max_load), height),
-            reuse_rate: ratio(naive.saturating_sub(height), naive),
-            allocations: heights.filter(|&&height| height > 0).count(),
-            buffers: session.temporaries().map(|a| summaries[a].buffers).sum(),
-            profile,
-        }
-    }
-}
-
-/// Live bytes over time in all arenas of temporaries.
-fn load(session: &Session) -> Profile {
-    let places = &session.checked.plan().places;
-    let here = session.checked.problem().buffers().iter();
-    let here = here.filter(|(id, _)| session.is_temporary(places[*id].arena));
-    let rects = here.flat_map(|(_, buffer)| &buffer.extent);
-    Profile::new(rects.map(|r| (r.steps, r.bytes())))
-}
-
-/// The JSON of a plan. `budget`: bytes that there are, where asked.
-pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
-    let figures = Figures::of(session);
-    let graph = session.graph.as_ref();
-    let (weights, unused) = graph.map_or((0, 0), |side| side.graph().weight_bytes());
-    let (intermediates, intermediate_bytes) = graph.map_or((0, 0), intermediates);
-    let total = figures.height + session.persistent();
-    Json {
-        schema: bayplan_planner::file::plan_file::SCHEMA,
-        input: session.input.clone(),
-        profile: session.profile.clone(),
-        arena_bytes: figures.height,
-        persistent_bytes: session.persistent(),
-        total_bytes: total,
-        weight_bytes: weights,
-        unused_weight_bytes: unused,
-        naive_bytes: figures.naive,
-        max_load_bytes: figures.max_load,
-        lower_bound_bytes: figures.bound,
-        order_bound_bytes: None,
-        packing_optimal: figures.optimal,
-        order_optimal: None,
-        base_alignment: base_alignment(session),
-        buffers: session.checked.problem().buffers().len(),
-        tensors: graph.map_or(0, |side| side.graph().tensors().len()),
-        intermediate_tensors: intermediates,
-        intermediate_bytes,
-        steps: session.checked.problem().horizon().0,
-        peak_step: figures.peak.0,
-        peak_node: session.step_name(figures.peak).map(str::to_owned),
-        fragmentation: figures.fragmentation,
-        reuse_rate: figures.reuse_rate,
-        allocations: figures.allocations,
-        in_place_taken: graph.map_or(0, |side| in_place(side).0),
-        strategy: session.checked.plan().strategy.clone(),
-        order: "file",
-        checked: true,
-        certified: graph.is_some(),
-        unplanned_bodies: graph.map_or_else(Vec::new, unplanned_bodies),
-        budget_bytes: budget,
-        fits: budget.and_then(|budget| fits(session, budget)),
-        elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
-        spread: spread::json(session),
-        kept: spread::kept_json(session),
-        warnings: session.warnings.iter().map(|w| w.title.clone()).collect(),
-    }
-}
+use bayplan_planner::Status;
 
 /// Tensors that are made and not given (results and outputs), and their bytes.
 fn intermediates(side: &GraphSide) -> (usize, u64) {
@@ -210,12 +59,13 @@ pub(crate) fn fits(session: &Session, budget: u64) -> Option<bool> {
     if session.height().saturating_add(session.persistent()) <= budget {
         return Some(true);
     }
-    let proved = session
-        .bounds
-        .arenas
-        .values()
-        .fold(0_u64, |sum, b| sum.saturating_add(b.bytes));
-    (proved > budget).then_some(false)
+    (proved(session) > budget).then_some(false)
+}
+
+/// What every plan needs, in bytes: the bounds of all arenas.
+pub(crate) fn proved(session: &Session) -> u64 {
+    let bounds = session.bounds.arenas.values();
+    bounds.fold(0_u64, |sum, bound| sum.saturating_add(bound.bytes))
 }
 
 /// The first rows: what is taken, by memory where there are several, and why not less.
@@ -331,6 +181,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures, width));
     lines.push(made_by(session));
+    lines.extend(stopped(session));
     lines
 }
 
@@ -400,63 +251,13 @@ pub(crate) fn bound_reason(session: &Session) -> String {
     }
 }
 
-/// The load over all steps: one character for each range of steps, its largest load.
-fn sparkline(session: &Session, figures: &Figures, width: Option<usize>) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let steps = session.checked.problem().horizon().0;
-    if steps == 0 || figures.max_load == 0 {
-        return "nothing lives in the arena".into();
-    }
-    let columns =
-        u64::from(steps).min(width.map_or(64, |w| w.saturating_sub(12).clamp(8, 64)) as u64);
-    let table = figures.profile.range_max();
-    let edge = |column: u64| u32::try_from(u64::from(steps) * column / columns).unwrap_or(u32::MAX);
-    let bar = |column: u64| {
-        let load = table.max(bayplan_planner::Lifetime::new(
-            edge(column),
-            edge(column + 1),
-        ));
-        let level = (u128::from(load) * 8).div_ceil(u128::from(figures.max_load));
-        if load == 0 {
-            ' '
-        } else {
-            BARS[usize::try_from(level).unwrap_or(8).clamp(1, 8) - 1]
-        }
-    };
-    (0..columns).map(bar).collect()
-}
-
-/// The heaviest step and the largest of what lives there.
-fn peak(session: &Session, figures: &Figures, width: Option<usize>) -> Vec<String> {
-    if figures.max_load == 0 {
-        return Vec::new();
-    }
-    let live: Vec<_> = table::live_at(&session.checked, figures.peak)
-        .into_iter()
-        .filter(|row| session.is_temporary(row.arena))
-        .collect();
-    let told = |shown: usize| {
-        let name = |row: &table::BufferRow| {
-            let name = shorten(&visible(&row.name), 28);
-            format!("{name} {}", bytes(row.size))
-        };
-        let names: Vec<String> = live.iter().take(shown).map(name).collect();
-        let more = match live.len().saturating_sub(shown) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let step = session.step_label(figures.peak);
-        format!("peak      {step}: {}{more}", names.join(", "))
-    };
-    let fits = |line: &String| width.is_none_or(|width| line.chars().count() <= width);
-    let line = (1..=4).rev().map(told).find(fits);
-    vec![line.unwrap_or_else(|| told(1))]
-}
-
 fn made_by(session: &Session) -> String {
     let strategy = &session.checked.plan().strategy;
     let stopped = session.tried.iter().filter(|t| t.heights.is_none()).count();
-    let stopped = if stopped > 0 {
+    let cut = session.status.is_some_and(Status::was_cut);
+    let stopped = if stopped > 0 && cut {
+        format!(" ({stopped} stopped)")
+    } else if stopped > 0 {
         format!(" ({stopped} gave up: too much lives together)")
     } else {
         String::new()
@@ -482,6 +283,22 @@ fn made_by(session: &Session) -> String {
         profile => format!("; profile {profile}"),
     };
     format!("made by   {strategy}{tried}{shares}{profile}")
+}
+
+/// What cut planning short.
+fn stopped(session: &Session) -> Option<String> {
+    let by = cut_by(session.status?.name())?;
+    Some(format!(
+        "stopped   by {by}: another run may find another plan"
+    ))
+}
+
+/// In words, what cut planning short that ended with this status.
+pub(crate) fn cut_by(status: &str) -> Option<&'static str> {
+    if status == Status::TimeLimit.name() {
+        return Some("the time limit");
+    }
+    (status == Status::Cancelled.name()).then_some("Ctrl-C")
 }
 
 /// `checked`, and `certified` where there is a graph.

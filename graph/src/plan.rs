@@ -1,7 +1,7 @@
 //! The whole chain: graph in, certified plan out.
 //!
 //! Sharing is a decision: if the plan with in-place is not proved optimal, the plan without any is
-//! made as well, and the lower one is kept (with in-place on ties).
+//! made as well, and the lower one is kept (with in-place on ties). A time limit holds for both together.
 
 use crate::certify::Clobber;
 use crate::certify::{self, CertifiedPlan, Uncertified};
@@ -17,8 +17,11 @@ use bayplan_planner::memory::{Memory, MemoryError};
 use bayplan_planner::strategy::assign::spilled;
 use bayplan_planner::strategy::keep::Kept;
 use bayplan_planner::sweep::Profile as Load;
-use bayplan_planner::{Bounds, CheckedPlan, Options, Planned, PlannerFault, ProblemErrors, Tried};
+use bayplan_planner::{
+    Bounds, CheckedPlan, Options, Planned, PlannerFault, ProblemErrors, Status, Tried,
+};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How to plan a graph.
 #[derive(Clone)]
@@ -72,6 +75,10 @@ pub struct GraphPlan {
     pub bounds: Bounds,
     /// Strategies that ran.
     pub tried: Vec<Tried>,
+    /// Nodes of the exact search.
+    pub nodes: u64,
+    /// Why planning ended.
+    pub status: Status,
     /// The memories that temporaries may be in, where they were given.
     pub memory: Option<Memory>,
     /// What became of an earlier plan's offsets, where there was one.
@@ -183,6 +190,8 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
         placement,
         bounds: planned.bounds,
         tried: planned.tried,
+        nodes: planned.nodes,
+        status: planned.status,
         memory: options.memory.clone(),
         kept: planned.kept,
     })
@@ -195,14 +204,20 @@ fn best_attempt(
     grid: Grid,
     options: &PlanOptions<'_>,
 ) -> Result<Attempt, GraphPlanError> {
+    let started = Instant::now();
     let attempt = |policy: Policy| -> Result<Attempt, GraphPlanError> {
+        let limit = options.packing.time_limit;
+        let packing = Options {
+            time_limit: limit.map(|limit| limit.saturating_sub(started.elapsed())),
+            ..options.packing.clone()
+        };
         let storage = Storage::new(graph, schedule, lifetimes, policy, grid.alignment);
         let (problem, placement) = placement::problem(graph, schedule, lifetimes, &storage, grid)?;
         let problem = match &options.memory {
             Some(memory) => memory::spread(memory, graph, &storage, &problem, &placement)?,
             None => problem,
         };
-        let planned = bayplan_planner::plan(problem, &options.packing)?;
+        let planned = bayplan_planner::plan(problem, &packing)?;
         Ok(Attempt {
             declined: false,
             storage,
@@ -210,23 +225,29 @@ fn best_attempt(
             planned,
         })
     };
-    let sharing = attempt(options.policy)?;
-    let done = match changes(&sharing) {
+    let mut sharing = attempt(options.policy)?;
+    let settled = match changes(&sharing) {
         Some(changes) => changes == 0,
         None => sharing.planned.is_optimal(),
     };
-    if done || !sharing.storage.takes_in_place() {
+    if settled || !sharing.storage.takes_in_place() || sharing.planned.status.was_cut() {
         return Ok(sharing);
     }
     let apart = attempt(Policy {
         in_place: false,
         ..options.policy
     });
-    let apart = match apart {
+    let mut apart = match apart {
         // Without sharing it may not fit.
         Err(GraphPlanError::Planner(_)) if options.memory.is_some() => return Ok(sharing),
         apart => apart?,
     };
+    // What cut the second attempt short cut the choice short.
+    if apart.planned.status.was_cut() {
+        sharing.planned.status = apart.planned.status;
+    }
+    apart.planned.nodes += sharing.planned.nodes;
+    sharing.planned.nodes = apart.planned.nodes;
     if is_better(&apart, &sharing) {
         let storage = apart.storage.declining(&sharing.storage);
         return Ok(Attempt {

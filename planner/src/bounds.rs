@@ -39,10 +39,16 @@ impl Bounds {
             max_loads: Table::new(),
         };
         for arena in problem.arenas().ids() {
+            let max_load = load_bound(problem, arena, 1, &Relief::default());
+            bounds.max_loads.push(max_load);
+            let plain = if problem.pairs().is_empty() {
+                max_load
+            } else {
+                load_bound(problem, arena, 1, &relief)
+            };
             bounds
-                .max_loads
-                .push(load_bound(problem, arena, 1, &Relief::default()));
-            bounds.arenas.push(arena_bound(problem, arena, &relief));
+                .arenas
+                .push(arena_bound(problem, arena, &relief, plain));
         }
         bounds
     }
@@ -62,13 +68,17 @@ impl Bounds {
     }
 }
 
-fn arena_bound(problem: &Problem, arena: ArenaId, relief: &Relief) -> Bound {
+/// `plain`: the load at alignment 1.
+fn arena_bound(problem: &Problem, arena: ArenaId, relief: &Relief, plain: (u64, Step)) -> Bound {
     let mut best = Bound {
         bytes: 0,
         witness: Witness::Nothing,
     };
     for alignment in alignments(problem, arena) {
-        let (bytes, step) = load_bound(problem, arena, alignment, relief);
+        let (bytes, step) = match alignment {
+            1 => plain,
+            _ => load_bound(problem, arena, alignment, relief),
+        };
         if bytes > best.bytes {
             let witness = Witness::Load { step, alignment };
             best = Bound { bytes, witness };

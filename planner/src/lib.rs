@@ -26,17 +26,23 @@
 //! assert!(planned.is_optimal());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`Options`] say how long to search and how to watch and to stop it. [`conflict()`] says which
+//! buffers do not fit into a capacity together, [`prove()`] repeats the proof of a bound.
 
 pub mod bounds;
 pub mod check;
+pub mod conflict;
 pub mod file;
 pub mod ids;
 pub mod lifetime;
 pub mod memory;
 mod occupancy;
+mod part;
 pub mod picture;
 pub mod plan;
 pub mod problem;
+pub mod prove;
 mod resident;
 mod shelf;
 pub mod spill;
@@ -48,9 +54,13 @@ pub mod witness;
 
 pub use bounds::Bounds;
 pub use check::{CheckedPlan, Violation, check};
+pub use conflict::{Answer, Conflict, conflict};
 pub use ids::{ArenaId, BufferId, Table};
 pub use lifetime::{Lifetime, Step};
 pub use plan::{Claim, Place, Plan};
 pub use problem::{Arena, Buffer, Pair, Problem, ProblemError, ProblemErrors, Proof, Rect};
-pub use strategy::{Options, Planned, PlannerFault, Strategy, Tried, plan};
+pub use prove::{Verdict, prove};
+pub use strategy::{
+    Options, Planned, PlannerFault, Progress, Stage, Status, Strategy, Tried, plan,
+};
 pub use witness::{Bound, Witness};

@@ -99,8 +99,8 @@ impl Question {
         }
     }
 
-    /// The best choice found and a bound of all.
-    pub(crate) fn answer(&self) -> Answer {
+    /// The best choice found and a bound of all; less good ones once `stop` says so.
+    pub(crate) fn answer(&self, stop: &dyn Fn() -> bool) -> Answer {
         let all = self
             .items
             .iter()
@@ -113,7 +113,7 @@ impl Question {
         let size = 1 + self.steps + self.items.iter().map(|i| i.spans.len()).sum::<usize>();
         let mut least: Option<Priced> = None;
         for round in 0..(WORK / (4 * size)).clamp(8, 160) {
-            if best.worth == best.bound {
+            if best.worth == best.bound || stop() {
                 break;
             }
             if let Some(now) = self.priced(&prices)
@@ -130,6 +130,9 @@ impl Question {
                 }
             }
             self.adjust(&mut prices, best.worth);
+        }
+        if stop() {
+            return best;
         }
         let best = self.exchanged(best);
         match least {
@@ -333,7 +336,7 @@ mod tests {
         let candidates: Vec<_> = (worths.iter().enumerate())
             .map(|(index, &worth)| (BufferId::from_index(index), worth, false))
             .collect();
-        let answer = Question::new(&problem.unwrap(), &candidates, 10).answer();
+        let answer = Question::new(&problem.unwrap(), &candidates, 10).answer(&|| false);
         assert_eq!((answer.kept, answer.worth), (vec![false, true, true], 22));
         assert_eq!(answer.bound, 22); // all choices were gone through
     }

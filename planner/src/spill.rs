@@ -146,7 +146,11 @@ fn most(problem: &Problem, arena: ArenaId) -> u128 {
         }
     }
     match limits.capacity {
-        Some(capacity) => Question::new(problem, &candidates, capacity).answer().bound,
+        Some(capacity) => {
+            Question::new(problem, &candidates, capacity)
+                .answer(&|| false)
+                .bound
+        }
         None => candidates
             .iter()
             .fold(0, |sum: u128, c| sum.saturating_add(c.1)),

@@ -24,17 +24,20 @@ impl Profile {
     pub fn new(live: impl IntoIterator<Item = (Lifetime, u64)>) -> Self {
         let mut events = Vec::new();
         for (steps, bytes) in live {
-            events.push((steps.start, i128::from(bytes)));
-            events.push((steps.end, -i128::from(bytes)));
+            events.push((steps.start, true, bytes));
+            events.push((steps.end, false, bytes));
         }
-        events.sort_unstable();
+        // What happens at one step is summed up in any order.
+        events.sort_unstable_by_key(|&(step, ..)| step);
         let mut points: Vec<(Step, u64)> = Vec::new();
         let mut load = 0_i128;
         let mut at = 0;
         while at < events.len() {
             let step = events[at].0;
             while at < events.len() && events[at].0 == step {
-                load += events[at].1;
+                let (_, begins, bytes) = events[at];
+                let bytes = i128::from(bytes);
+                load += if begins { bytes } else { -bytes };
                 at += 1;
             }
             let load = u64::try_from(load).expect("sums were validated to fit u64");

@@ -124,7 +124,8 @@ fn profiles(plan: &CheckedPlan) -> Table<ArenaId, Profile> {
         let of_arena: &mut Vec<_> = &mut live[plan.plan().places[id].arena];
         of_arena.extend(buffer.extent.iter().map(|r| (r.steps, r.bytes())));
     }
-    live.values().map(|l| Profile::new(l.clone())).collect()
+    let profile = |live: &Vec<_>| Profile::new(live.iter().copied());
+    live.values().map(profile).collect()
 }
 
 /// Every arena in numbers.
@@ -182,9 +183,18 @@ fn share(part: u64, whole: u64) -> f64 {
 
 /// The buffers live at a step in any arena, the largest first, then by id.
 pub fn live_at(plan: &CheckedPlan, step: Step) -> Vec<BufferRow> {
-    let mut live = rows(plan);
-    live.retain(|row| is_live(&plan.problem().buffers()[row.id], step));
-    live.sort_unstable_by_key(|row| (std::cmp::Reverse(row.size), row.id));
+    let peaks: Table<ArenaId, Step> = profiles(plan).values().map(|p| p.max().1).collect();
+    let buffers = plan.problem().buffers();
+    let row = |id: BufferId| row(plan, id, &buffers[id], &peaks);
+    live_ids(plan, step).into_iter().map(row).collect()
+}
+
+/// The same as ids alone, at the cost of one look at every buffer.
+pub fn live_ids(plan: &CheckedPlan, step: Step) -> Vec<BufferId> {
+    let buffers = plan.problem().buffers();
+    let mut live: Vec<BufferId> = buffers.ids().collect();
+    live.retain(|&id| is_live(&buffers[id], step));
+    live.sort_unstable_by_key(|&id| (std::cmp::Reverse(buffers[id].size()), id));
     live
 }
 
@@ -295,6 +305,11 @@ mod tests {
         assert_eq!(names(&live_at(&plan, Step(1))), ["b", "a"]);
         assert_eq!(names(&live_at(&plan, Step(2))), ["b", "c", "d"]);
         assert!(live_at(&plan, Step(9)).is_empty());
+        let ids = live_at(&plan, Step(2))
+            .iter()
+            .map(|row| row.id)
+            .collect::<Vec<_>>();
+        assert_eq!(live_ids(&plan, Step(2)), ids);
     }
 
     #[test]

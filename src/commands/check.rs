@@ -1,6 +1,8 @@
 //! `check`: a plan file or a CSV with offsets; all violations, or yes.
 
-use crate::args::CheckArgs;
+mod proof;
+
+use crate::args::{CheckArgs, Effort};
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input, Model};
 use crate::report::Out;
@@ -11,6 +13,8 @@ use bayplan_graph::Profile;
 use bayplan_planner::file::csv::Parsed;
 use bayplan_planner::ids::Id;
 use bayplan_planner::{ArenaId, BufferId, Claim, Place, Plan, Problem, Table, Violation, check};
+
+use proof::Proof;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -29,6 +33,8 @@ struct Json {
     persistent_bytes: u64,
     lower_bound_bytes: u64,
     optimal: bool,
+    /// How sure the bound is.
+    bound_proof: &'static str,
     violations: Vec<String>,
 }
 
@@ -42,8 +48,16 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<(), Failure> {
         Input::Graph(model) => offline(shown.clone(), &model, out),
     };
     let answer = answer.and_then(|session| within(session, args.capacity));
+    let effort = args.prove.then_some(&args.effort);
+    let answer = answer.and_then(|session| {
+        let proof = proof::of(&session, effort)?;
+        Ok((session, proof))
+    });
     match answer {
-        Ok(session) => valid(&session, out),
+        Ok((session, proof)) => {
+            valid(&session, &proof, out)?;
+            proof.undecided().map_or(Ok(()), Err)
+        }
         Err(Failure::Told {
             exit: NO,
             diagnostics,
@@ -71,7 +85,7 @@ fn offline(input: String, model: &Model, out: &Out) -> Result<Session, Failure> 
         .help("`bayplan plan` makes a plan of it, checked and certified")
         .cannot());
     }
-    let session = session::offline_plan(input, model, out.colour)?;
+    let session = session::offline_plan(input, model)?;
     super::warn(&session.warnings, out);
     Ok(session)
 }
@@ -178,9 +192,12 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
         checked,
         bounds,
         tried: Vec::new(),
+        nodes: 0,
+        status: None,
         graph: None,
         profile: "bayplan".into(),
         options: BTreeMap::new(),
+        effort: Effort::default(),
         elapsed: started.elapsed(),
         warnings: Vec::new(),
         offline: None,
@@ -215,7 +232,7 @@ fn within(session: Session, capacity: Option<u64>) -> Result<Session, Failure> {
     }
 }
 
-fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
+fn valid(session: &Session, proof: &Proof, out: &mut Out) -> Result<(), Failure> {
     let figures = summary::Figures::of(session);
     let optimal = figures.height == figures.bound;
     if out.json {
@@ -227,6 +244,7 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
             persistent_bytes: session.persistent(),
             lower_bound_bytes: figures.bound,
             optimal,
+            bound_proof: proof.name(),
             ..refused(session.input.clone(), Vec::new())
         });
     }
@@ -261,6 +279,9 @@ fn valid(session: &Session, out: &mut Out) -> Result<(), Failure> {
         let (used, asked) = (side.part.alignment, side.graph().alignment());
         out.line(&format!("          offsets are multiples of {used} only: the graph asks for {asked}, --align changed it"))?;
     }
+    if let Some(line) = proof.line() {
+        out.line(&format!("          {line}"))?;
+    }
     let replayed = if session.graph.is_some() {
         "checked, and replayed byte by byte from its graph"
     } else {
@@ -279,6 +300,7 @@ fn refused(input: String, violations: Vec<String>) -> Json {
         persistent_bytes: 0,
         lower_bound_bytes: 0,
         optimal: false,
+        bound_proof: "none",
         violations,
     }
 }

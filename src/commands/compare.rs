@@ -13,8 +13,9 @@ use crate::units::{bytes, grouped};
 use bayplan_graph::Graph;
 use bayplan_graph::stock::Pinned;
 use bayplan_planner::strategy::assign;
-use bayplan_planner::{Problem, Strategy};
+use bayplan_planner::{Problem, Status, Strategy};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +25,9 @@ struct Json {
     lower_bound_bytes: u64,
     naive_bytes: u64,
     rows: Vec<Row>,
+    /// What cut some of them short, or kept them from a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<&'static str>,
     /// Planners of the runtimes that load the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stock: Vec<stock::Row>,
@@ -65,6 +69,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
 fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure> {
     let mut rows = Vec::new();
     let mut best: Option<Session> = None;
+    let mut cut = None;
     let (subject, planning) = Subject::load(input, planning)?;
     if let Subject::Model(model) = &subject {
         super::warn(&model.warnings(), out);
@@ -74,18 +79,24 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
     for variant in subject.variants(&planning) {
         let alone = session::strategies(ours.as_deref()).into_iter().map(Some);
         let together = ours.is_none().then_some(None);
+        let first = rows.len();
         for strategy in alone.chain(together) {
-            let session = subject.plan(&variant, strategy, out)?;
-            if strategy.is_none() && session.checked.plan().strategy != SEARCH {
-                continue; // a strategy met the bound
+            let session = subject.plan(&variant, strategy)?;
+            cut = cut.or(session.status.filter(|status| status.was_cut()));
+            let name = strategy.map_or(SEARCH, Strategy::name);
+            // Otherwise a strategy met the bound, or it was stopped.
+            if session.checked.plan().strategy == name {
+                let in_place = session.graph.as_ref().is_some_and(takes_in_place);
+                rows.push(row(&session, name, in_place));
             }
-            let in_place = session.graph.as_ref().is_some_and(takes_in_place);
-            rows.push(row(
-                &session,
-                strategy.map_or(SEARCH, Strategy::name),
-                in_place,
-            ));
-            if best.as_ref().is_none_or(|best| cost(&session) < cost(best)) {
+            let rank =
+                |session: &Session| (spilled(session), session.height(), Reverse(session.bound()));
+            if strategy.is_none() {
+                rows[first..]
+                    .iter_mut()
+                    .for_each(|row| row.raise(session.bound()));
+            }
+            if best.as_ref().is_none_or(|best| rank(&session) < rank(best)) {
                 best = Some(session);
             }
         }
@@ -100,15 +111,12 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
         lower_bound_bytes: best.as_ref().map_or(0, Session::bound),
         naive_bytes: best.as_ref().map_or(0, Session::naive),
         rows,
+        stopped: cut.map(Status::name),
         stock,
     })
 }
 
-/// Spilled traffic, then bytes.
-fn cost(session: &Session) -> (Option<u128>, u64) {
-    (spilled(session), session.height())
-}
-
+/// Traffic that is not in the first choice, where there are several memories.
 fn spilled(session: &Session) -> Option<u128> {
     let plan = session.checked.plan();
     let spilled = || assign::spilled(session.checked.problem(), |id| plan.places[id].arena);
@@ -182,12 +190,7 @@ impl Subject {
     }
 
     /// With one strategy, or with all of them and the search behind them.
-    fn plan(
-        &self,
-        planning: &Planning,
-        strategy: Option<Strategy>,
-        out: &Out,
-    ) -> Result<Session, Failure> {
+    fn plan(&self, planning: &Planning, strategy: Option<Strategy>) -> Result<Session, Failure> {
         if let Self::Problem(problem) = self {
             let problem = problem.as_ref().clone();
             return session::plan_problem(
@@ -195,7 +198,7 @@ impl Subject {
                 problem,
                 session::strategies(strategy.map(Strategy::name)),
                 None,
-                out.colour,
+                &planning.effort,
             );
         }
         let graph = self.graph().expect("what is no problem is a graph");
@@ -203,7 +206,17 @@ impl Subject {
             strategy: strategy.map(|strategy| strategy.name().to_owned()),
             ..planning.clone()
         };
-        session::plan_graph(String::new(), graph, &Pinned::new(), &alone, out.colour)
+        session::plan_graph(String::new(), graph, &Pinned::new(), &alone)
+    }
+}
+
+impl Row {
+    /// The search may have proved a higher bound than each strategy by itself knows.
+    fn raise(&mut self, bound: u64) {
+        if bound > self.lower_bound_bytes {
+            self.lower_bound_bytes = bound;
+            self.ratio = self.arena_bytes as f64 / bound as f64;
+        }
     }
 }
 
@@ -272,5 +285,8 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
     }
     let width = out.width;
     out.text(&grid.lines(width))?;
+    if let Some(by) = table.stopped.and_then(summary::cut_by) {
+        out.line(&format!("stopped by {by}: another run may show other rows"))?;
+    }
     stock::print(&table.stock, out)
 }

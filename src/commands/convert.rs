@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
             let session = {
                 let (graph, planning) = (&model.graph, &args.planning);
                 let pinned = session::pinned(&model, planning)?;
-                session::plan_graph(String::new(), graph, &pinned, planning, out.colour)?
+                session::plan_graph(String::new(), graph, &pinned, planning)?
             };
             buffers(session.checked.problem(), None)?
         }

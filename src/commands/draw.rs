@@ -2,13 +2,15 @@
 
 use super::write;
 use crate::args::DrawArgs;
+use crate::conflict;
 use crate::failure::{Diagnostic, Failure};
 use crate::report::Out;
 use crate::session::{GraphSide, Session};
 use crate::summary;
+use crate::units::grouped;
 use bayplan_graph::Home;
 use bayplan_planner::picture::{self, Details, Member};
-use bayplan_planner::{BufferId, Rect, Table};
+use bayplan_planner::{BufferId, Conflict, Rect, Table};
 
 pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<(), Failure> {
     let ending = args
@@ -31,20 +33,51 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<(), Failure> {
         }
     };
     let session = super::open(&args.input, &args.planning, out)?;
-    let details = details(&session, args.budget);
+    let mut details = details(&session, args.budget);
+    let found = args
+        .budget
+        .filter(|&budget| session.height().saturating_add(session.persistent()) > budget)
+        .map(|budget| budget.saturating_sub(session.persistent()));
+    let found = found.map(|capacity| conflict::find(&session, capacity));
+    let found = found.transpose()?.flatten();
+    if let Some(found) = &found {
+        mark(found, &mut details);
+    }
     write(
         &args.output,
         &[&args.input],
         &draw(&session.checked, &details),
     )?;
     if out.json {
-        return out.value(&summary::json(&session, args.budget));
+        let told = found.as_ref().map(|found| conflict::json(&session, found));
+        let no = found.is_some().then_some(false);
+        let json = summary::json(&session, args.budget);
+        let fits = no.or(args
+            .budget
+            .and_then(|budget| summary::fits(&session, budget)));
+        return out.value(&json.judged(fits, told));
+    }
+    if let Some(found) = &found {
+        out.line(&format!("conflict  {}", conflict::reason(&session, found)))?;
     }
     out.line(&format!(
         "picture   {}, {}",
         args.output.display(),
         summary::seal(&session)
     ))
+}
+
+/// Marks the buffers that do not fit together, and says so where they are hovered over.
+fn mark(found: &Conflict, details: &mut Details) {
+    details.conflict.clone_from(&found.members);
+    for &id in &found.members {
+        let others = found.members.len() - 1;
+        let why = format!(
+            "with {others} others does not fit into {} bytes",
+            grouped(found.capacity)
+        );
+        details.notes[id].push(("conflict".into(), why));
+    }
 }
 
 fn details(session: &Session, budget: Option<u64>) -> Details {

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Out) -> Result<(), Failure> {
     if let Some(number) = args.step {
         return step(&session, Step(number), out);
     }
-    let advice = advice::advice(&session, args, out)?;
+    let advice = advice::advice(&session, args)?;
     if out.json {
         return out.value(&Json {
             summary: summary::json(&session, None),

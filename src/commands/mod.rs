@@ -1,5 +1,6 @@
 //! The verbs, one a file.
 
+pub(crate) mod budget;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod convert;
@@ -22,7 +23,7 @@ use std::path::Path;
 
 /// Loads and plans; what there is to be warned of goes to stderr.
 pub(crate) fn open(path: &Path, planning: &Planning, out: &Out) -> Result<Session, Failure> {
-    let session = session::open(path, planning, out.colour)?;
+    let session = session::open(path, planning)?;
     warn(&session.warnings, out);
     Ok(session)
 }

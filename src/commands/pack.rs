@@ -1,9 +1,11 @@
 //! `pack`: the bare packer for a CSV of buffers.
 
+use super::budget::{self, Verdict};
+use super::plan::{plan_format, write_plan};
 use super::write;
-use crate::args::{MemoryArgs, PackArgs, Reading};
-use crate::commands::plan::{plan_format, verdict, write_plan};
-use crate::failure::{Diagnostic, Failure, NO};
+use crate::args::{Effort, MemoryArgs, PackArgs, Reading};
+use crate::conflict;
+use crate::failure::{Diagnostic, Failure};
 use crate::input::{self, Input};
 use crate::report::Out;
 use crate::session::{self, Session};
@@ -24,11 +26,15 @@ struct Json {
     checked: bool,
     strategy: String,
     base_alignment: u64,
+    search: summary::Search,
     elapsed_ms: f64,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     spread: Option<summary::spread::SpreadJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<summary::spread::KeptJson>,
+    /// Buffers that do not fit together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<conflict::Json>,
 }
 
 pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
@@ -57,46 +63,47 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         budget: args.capacity,
         ..args.memory.clone()
     })?;
-    let strategies = session::strategies(args.strategy.as_deref());
-    let session = session::plan_problem(
-        args.problem.display().to_string(),
-        problem,
-        strategies,
-        earlier.as_ref(),
-        out.colour,
-    )?;
-    let fits = args
-        .capacity
-        .map(|capacity| summary::fits(&session, capacity));
-    let good = fits.is_none_or(|fits| fits == Some(true));
-    if good && let Some(path) = &args.output {
+    let mut problem = Some(problem);
+    let session = budget::within(args.capacity, |enough| {
+        // A million buffers are not copied unless there may be a second time.
+        let again = args.capacity.and_then(|_| problem.clone());
+        let this = std::mem::replace(&mut problem, again).expect("there is one capacity");
+        let effort = Effort {
+            enough,
+            ..args.effort.clone()
+        };
+        let strategies = session::strategies(args.strategy.as_deref());
+        let input = args.problem.display().to_string();
+        session::plan_problem(input, this, strategies, earlier.as_ref(), &effort)
+    })?;
+    let verdict = args.capacity.map(|bytes| budget::judge(&session, bytes));
+    let verdict = verdict.transpose()?;
+    let no = verdict.as_ref().filter(|verdict| !verdict.is_yes());
+    if no.is_none()
+        && let Some(path) = &args.output
+    {
         match format {
             Some(format) => write_plan(&session, path, format, &args.problem)?,
             None => write(path, &[&args.problem], &solution(&session)?)?,
         }
     }
     if out.json {
-        out.value(&json(&session, args.capacity, fits.flatten()))?;
+        out.value(&json(&session, args.capacity, verdict.as_ref()))?;
     } else {
         out.lines(&summary::lines(&session, out.width))?;
-        if good && let Some(path) = &args.output {
-            out.line(&format!(
-                "plan      {}, {}",
-                path.display(),
-                summary::seal(&session)
-            ))?;
+        match (no, &args.output) {
+            (Some(no), _) => no.print(&session, out)?,
+            (None, Some(path)) => {
+                let seal = summary::seal(&session);
+                out.line(&format!("plan      {}, {seal}", path.display()))?;
+            }
+            (None, None) => {}
         }
     }
-    match args.capacity {
-        Some(capacity) if !good => Err(Failure::Told {
-            exit: NO,
-            diagnostics: vec![verdict(&session, capacity).into_diagnostic()],
-        }),
-        _ => Ok(()),
-    }
+    no.map_or(Ok(()), |no| Err(no.failure(&session, None)))
 }
 
-fn json(session: &Session, capacity: Option<u64>, fits: Option<bool>) -> Json {
+fn json(session: &Session, capacity: Option<u64>, verdict: Option<&Verdict>) -> Json {
     let figures = summary::Figures::of(session);
     Json {
         height: figures.height,
@@ -104,14 +111,16 @@ fn json(session: &Session, capacity: Option<u64>, fits: Option<bool>) -> Json {
         max_load_bytes: figures.max_load,
         buffers: session.checked.problem().buffers().len(),
         capacity,
-        fits,
+        fits: verdict.and_then(|verdict| verdict.fits),
         optimal: figures.optimal,
         checked: true,
         strategy: session.checked.plan().strategy.clone(),
         base_alignment: summary::base_alignment(session),
+        search: summary::search(session),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spread: summary::spread::json(session),
         kept: summary::spread::kept_json(session),
+        conflict: verdict.and_then(|verdict| verdict.json(session)),
     }
 }
 

@@ -87,6 +87,14 @@ const OWN: &[(&str, &str)] = &[
         "The bounds stored in a plan file are not the bounds of the problem stored in it: the file was changed by hand or by another program.",
     ),
     (
+        "E0504",
+        "A plan file says that a search proved a bound, and `check --prove`, which searches again, found a lower plan. The file was changed, or the program that made it is wrong.",
+    ),
+    (
+        "E0505",
+        "`check --prove` searches again for a bound that a search proved, and came to no end: the bound is neither proved nor refuted. A longer search may decide: --node-limit 10000000, or --time-limit 5m.",
+    ),
+    (
         "E0601",
         "Running the plan would go wrong: the replay of who owns each byte found an operand, an output or a variable that is not whole when it is needed.",
     ),

@@ -68,7 +68,7 @@ fn running(error: &ProblemError, graph: Option<&Graph>) -> Option<String> {
     Some(format!("step {step} runs `{}`", node.name))
 }
 
-pub(super) fn planner_failure(fault: &PlannerFault) -> Failure {
+pub(crate) fn planner_failure(fault: &PlannerFault) -> Failure {
     match fault {
         PlannerFault::Defect(refused) => {
             let saved = (&refused.problem, &refused.plan);

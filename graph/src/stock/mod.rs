@@ -125,6 +125,8 @@ pub fn plan(
         tried: planned.tried,
         memory: None,
         kept: None,
+        nodes: planned.nodes,
+        status: planned.status,
     })
 }
 

@@ -8,7 +8,6 @@ use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::{Graph, GraphPlan, GraphPlanError, PlanOptions, Policy, Role, Spot, plan};
 use bayplan_planner::memory::{Memory, MemoryError, PERSISTENT};
 use bayplan_planner::strategy::keep::{Earlier, Fate};
-use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{Arena, Options, PlannerFault};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -42,7 +41,7 @@ fn options<'a>(policy: Policy, memory: &Memory, keep: Option<&'a Earlier>) -> Pl
         policy,
         memory: Some(memory.clone()),
         packing: Options {
-            search: Limits::of(1 << 14),
+            work_limit: Some(1 << 14),
             keep,
             ..Options::default()
         },

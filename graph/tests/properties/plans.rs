@@ -28,7 +28,7 @@ pub(crate) fn planned(graph: &Arc<Graph>, policy: Policy) -> Option<GraphPlan> {
     let options = PlanOptions {
         policy,
         packing: bayplan_planner::Options {
-            search: bayplan_planner::strategy::search::Limits::of(1 << 15),
+            work_limit: Some(1 << 15),
             ..Default::default()
         },
         ..PlanOptions::default()

@@ -302,7 +302,7 @@ pub(crate) fn holds(graph: Graph) {
         let options = PlanOptions {
             policy,
             packing: bayplan_planner::Options {
-                search: bayplan_planner::strategy::search::Limits::of(1 << 15),
+                work_limit: Some(1 << 15),
                 ..Default::default()
             },
             ..PlanOptions::default()

@@ -69,6 +69,11 @@ fn entries(scene: &Scene) -> Vec<(String, &'static str)> {
             "live at the peak",
         ),
         (
+            any(&|p| items(p, &|i| i.conflicts)),
+            "<path class=\"b x c1\" d=\"M2 -6h22v12h-22z\"/><path fill=\"url(#bay-conflict)\" d=\"M2 -6h22v12h-22z\"/>".to_owned(),
+            "do not fit under the budget together",
+        ),
+        (
             any(&|p| items(p, &|i| i.fixed)),
             filled("dots"),
             "fixed offset",

@@ -40,10 +40,12 @@ pub(super) fn bay(out: &mut String, scene: &Scene, panel: &Panel, hover: bool) {
 fn buffer(out: &mut String, scene: &Scene, item: &Item, hover: bool) {
     let d = path(&item.areas, scene.frame.decimals());
     let thin = item.areas.iter().all(|a| a.w < 3.0 || a.h < 3.0);
-    let edge = match (thin, item.at_peak) {
-        (true, _) => "t",
-        (false, true) => "b p",
-        (false, false) => "b",
+    let edge = match (thin, item.conflicts, item.at_peak) {
+        (true, true, _) => "t x",
+        (true, false, _) => "t",
+        (false, true, _) => "b x",
+        (false, false, true) => "b p",
+        (false, false, false) => "b",
     };
     let colour = scene.colour(item.id);
     let _ = write!(
@@ -56,9 +58,13 @@ fn buffer(out: &mut String, scene: &Scene, item: &Item, hover: bool) {
     } else {
         *out += "/>\n";
     }
-    for (_, pattern) in [(item.scratch, "hatch"), (item.fixed, "dots")]
-        .iter()
-        .filter(|(is, _)| *is && !thin)
+    for (_, pattern) in [
+        (item.scratch, "hatch"),
+        (item.fixed, "dots"),
+        (item.conflicts, "conflict"),
+    ]
+    .iter()
+    .filter(|(is, _)| *is && !thin)
     {
         let _ = writeln!(
             out,

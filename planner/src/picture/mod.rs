@@ -47,6 +47,8 @@ pub struct Details {
     pub members: Vec<Member>,
     /// Bytes that each arena should stay under; drawn as a line.
     pub budget: Option<u64>,
+    /// Buffers that do not fit under the budget together; outlined. In ascending order.
+    pub conflict: Vec<BufferId>,
 }
 
 /// A tensor inside a buffer that several share.

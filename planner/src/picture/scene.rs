@@ -68,12 +68,18 @@ impl Area {
 
 /// A buffer with its visible rectangles.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent marks, each with an entry in the legend"
+)]
 pub(super) struct Item {
     pub(super) id: BufferId,
     pub(super) areas: Vec<Area>,
     pub(super) at_peak: bool,
     pub(super) fixed: bool,
     pub(super) scratch: bool,
+    /// It is one of those that do not fit together.
+    pub(super) conflicts: bool,
 }
 
 /// One arena: the bay above, its load below.
@@ -83,7 +89,7 @@ pub(super) struct Panel {
     pub(super) summary: ArenaSummary,
     pub(super) bay: Band,
     pub(super) load: Band,
-    /// Peak members last, so that their outlines stay whole; by id otherwise.
+    /// Peak members late and members of a conflict last, so that their outlines stay whole; by id otherwise.
     pub(super) items: Vec<Item>,
     pub(super) dust: Dust,
     /// Buffers with bytes in this arena.
@@ -195,7 +201,7 @@ impl<'a> Scene<'a> {
                 items.push(self.item(id, area, &summary));
             }
         }
-        items.sort_by_key(|item| (item.at_peak, item.id));
+        items.sort_by_key(|item| (item.conflicts, item.at_peak, item.id));
         Panel {
             arena,
             summary,
@@ -216,6 +222,7 @@ impl<'a> Scene<'a> {
             at_peak: buffer.extent.iter().any(live),
             fixed: buffer.fixed_offset.is_some(),
             scratch: self.details.is_scratch(id),
+            conflicts: self.details.conflict.binary_search(&id).is_ok(),
         }
     }
 

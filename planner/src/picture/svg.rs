@@ -15,6 +15,7 @@ pub(super) const STYLE: &str = include_str!("picture.css");
 const PATTERNS: &str = r##"<defs>
 <pattern id="bay-hatch" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M-1 7L7 -1M-1 1L1 -1M5 7L7 5" stroke="#16191d" stroke-opacity=".45" stroke-width="1" fill="none"/></pattern>
 <pattern id="bay-dots" width="6" height="6" patternUnits="userSpaceOnUse"><circle cx="2" cy="2" r="1.1" fill="#16191d" fill-opacity=".5"/></pattern>
+<pattern id="bay-conflict" width="9" height="9" patternUnits="userSpaceOnUse"><path d="M0 0L9 9M0 9L9 0" stroke="#d1242f" stroke-opacity=".35" stroke-width="1" fill="none"/></pattern>
 <pattern id="bay-hole" width="5" height="5" patternUnits="userSpaceOnUse"><path d="M-1 4L1 6M-1 -1L6 6M4 -1L6 1" stroke="#c2410c" stroke-width="1" fill="none"/></pattern>
 </defs>
 "##;

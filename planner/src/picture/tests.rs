@@ -81,6 +81,27 @@ fn a_chain_is_well_formed_complete_and_the_same_again() {
 }
 
 #[test]
+fn what_does_not_fit_together_is_marked() {
+    let plan = chain(20);
+    let marked = Details {
+        budget: Some(64 << 10),
+        conflict: [3, 7].map(BufferId::from_index).to_vec(),
+        ..Details::default()
+    };
+    let plain = svg(&plan, &Details::default());
+    assert!(!plain.contains("url(#bay-conflict)") && !plain.contains("do not fit"));
+    let picture = svg(&plan, &marked);
+    assert_well_formed(&picture);
+    // Two buffers and the legend.
+    assert_eq!(picture.matches("url(#bay-conflict)").count(), 3);
+    for id in [3, 7] {
+        let outlined = (0..9).any(|c| picture.contains(&format!("b x c{c}\" data-b=\"{id}\"")));
+        assert!(outlined, "{id}");
+    }
+    assert!(picture.contains("do not fit under the budget together"));
+}
+
+#[test]
 fn names_from_strangers_stay_names() {
     let evil = "</title><script>alert(\"x\")</script>&\u{0}\u{2028}<!--";
     let plan = plan_of(vec![
@@ -98,6 +119,7 @@ fn names_from_strangers_stay_names() {
             rect: Rect::new(0..2, 0..4096),
         }],
         budget: None,
+        conflict: Vec::new(),
     };
     let picture = svg(&plan, &details);
     assert_well_formed(&picture);

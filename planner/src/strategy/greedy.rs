@@ -3,7 +3,7 @@
 //! Fixed buffers are placed before all others. A buffer with several arenas goes into the first
 //! that it fits into, or the last one if it fits nowhere (the checker then says so).
 
-use super::Strategy;
+use super::{Strategy, TICK, Tick};
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::{Lifetime, Step};
 use crate::occupancy::{Occupancy, TimeIndex};
@@ -14,15 +14,22 @@ use crate::sweep::Profile;
 use std::cmp::Reverse;
 
 /// Places every buffer of `problem` in the order and with the fit of `strategy`. Gives up once the
-/// searches have looked at more than `limit` rectangles.
+/// searches have looked at more than `limit` rectangles, or when `tick` says so.
 pub(super) fn place(
     problem: &Problem,
     strategy: Strategy,
     limit: usize,
+    tick: &Tick<'_>,
 ) -> Option<Table<BufferId, Place>> {
     let (order, fit) = order(problem, strategy);
+    if tick(0) {
+        return None;
+    }
     let mut occupancy = Occupancy::with_fixed(problem);
-    for buffer in order {
+    for (placed, buffer) in order.into_iter().enumerate() {
+        if placed % TICK == TICK - 1 && tick(TICK as u64) {
+            return None;
+        }
         if occupancy.place(buffer).is_none() {
             let place = first_arena_that_fits(problem, &mut occupancy, buffer, fit);
             occupancy.put(buffer, place);

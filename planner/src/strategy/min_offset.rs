@@ -8,10 +8,10 @@
 //! Floors only rise. They are kept for rectangles, in a tree that raises all of a time range at once
 //! ([`Floors`]); a buffer's floor is the highest that any of its rectangles demands. Memory is linear.
 
-use super::Strategy;
 use super::floors::Floors;
 use super::greedy::{area, load, may_hold};
-use crate::ids::{ArenaId, BufferId, Table};
+use super::{Strategy, TICK, Tick};
+use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::occupancy::Occupancy;
 use crate::plan::Place;
 use crate::problem::Problem;
@@ -19,9 +19,16 @@ use crate::shelf::Fit;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Places every buffer of `problem`, arena by arena.
-pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Place> {
-    let rank = rank(problem, strategy);
+/// Places every buffer of `problem`, arena by arena; nothing if `tick` ends it.
+pub(super) fn place(
+    problem: &Problem,
+    strategy: Strategy,
+    tick: &Tick<'_>,
+) -> Option<Table<BufferId, Place>> {
+    let rank = rank(problem, strategy, tick)?;
+    if tick(0) {
+        return None;
+    }
     let any_fixed = problem.buffers().values().any(|b| b.fixed_offset.is_some());
     let mut state = State {
         problem,
@@ -29,7 +36,12 @@ pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Pl
         fixed: any_fixed.then(|| Occupancy::with_fixed(problem)),
         uppers: uppers(problem),
         places: Table::filled(None, problem.buffers().len()),
+        tick,
+        since: 0,
     };
+    if tick(0) {
+        return None;
+    }
     for (id, buffer) in problem.buffers().iter() {
         if buffer.extent.is_empty() || buffer.fixed_offset.is_some() {
             let (arena, offset) = (buffer.arenas[0], buffer.fixed_offset.unwrap_or(0));
@@ -37,12 +49,15 @@ pub(super) fn place(problem: &Problem, strategy: Strategy) -> Table<BufferId, Pl
         }
     }
     for arena in problem.arenas().ids() {
-        state.fill(arena, &rank);
+        if !state.fill(arena, &rank) {
+            return None;
+        }
     }
     let places = state.places.values();
-    places
+    let places = places
         .map(|place| place.expect("the last arena takes the rest"))
-        .collect()
+        .collect();
+    Some(places)
 }
 
 /// By lower buffer of a pair: the upper buffers, with the distance that they must keep.
@@ -63,11 +78,15 @@ struct State<'a> {
     fixed: Option<Occupancy<'a>>,
     uppers: BTreeMap<BufferId, Vec<(BufferId, u64)>>,
     places: Table<BufferId, Option<Place>>,
+    tick: &'a Tick<'a>,
+    /// Buffers placed since the last tick.
+    since: usize,
 }
 
 impl State<'_> {
     /// Places what `arena` may hold. A buffer that does not fit and has a later arena waits for it.
-    fn fill(&mut self, arena: ArenaId, rank: &Table<BufferId, u32>) {
+    /// False if it was told to stop.
+    fn fill(&mut self, arena: ArenaId, rank: &Table<BufferId, u32>) -> bool {
         let buffers = self.problem.buffers();
         let places = &self.places;
         self.floors.reset(|id| {
@@ -86,8 +105,16 @@ impl State<'_> {
             let last = buffers[id].arenas.iter().all(|a| *a <= arena);
             if last || may_hold(self.problem, arena, buffers[id].size(), offset) {
                 self.put(id, Place { arena, offset });
+                self.since += 1;
+            }
+            if self.since == TICK {
+                self.since = 0;
+                if (self.tick)(TICK as u64) {
+                    return false;
+                }
             }
         }
+        true
     }
 
     /// The lowest offset that all rectangles of a buffer, its alignment and the fixed buffers allow.
@@ -144,7 +171,7 @@ impl State<'_> {
 }
 
 /// Position of each buffer in the strategy's static order.
-fn rank(problem: &Problem, strategy: Strategy) -> Table<BufferId, u32> {
+fn rank(problem: &Problem, strategy: Strategy, tick: &Tick<'_>) -> Option<Table<BufferId, u32>> {
     let load = load(problem);
     let fullest = load.range_max();
     let key = |id: BufferId| {
@@ -159,11 +186,20 @@ fn rank(problem: &Problem, strategy: Strategy) -> Table<BufferId, u32> {
         };
         (letters.map(Reverse), Reverse(buffer.alignment), id)
     };
-    let mut order: Vec<BufferId> = problem.buffers().ids().collect();
-    order.sort_by_cached_key(|&id| key(id));
+    if tick(0) {
+        return None;
+    }
+    let mut order = Vec::with_capacity(problem.buffers().len());
+    for id in problem.buffers().ids() {
+        if id.index().is_multiple_of(1 << 14) && tick(0) {
+            return None;
+        }
+        order.push(key(id));
+    }
+    order.sort_unstable();
     let mut rank = Table::filled(0_u32, order.len());
-    for (position, &id) in order.iter().enumerate() {
+    for (position, &(.., id)) in order.iter().enumerate() {
         rank[id] = u32::try_from(position).expect("ids are u32");
     }
-    rank
+    Some(rank)
 }

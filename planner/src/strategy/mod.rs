@@ -1,24 +1,31 @@
-//! The front door: problem in, checked plan out.
+//! The strategies, and the front door: problem in, checked plan out.
 //!
-//! [`plan()`] computes the bounds, runs the strategies in a fixed order until one meets the bound,
-//! keeps the lowest plan (the earliest on ties) and passes it through [`crate::check()`]. The result
-//! does not depend on the number of threads.
+//! [`plan()`] computes the bounds, runs the strategies in a fixed order until one meets the bound
+//! (`portfolio`), lowers the best plan by [`search`], and passes it through [`crate::check()`]. Where
+//! buffers may be in several arenas, [`assign`] decides who is where; [`keep`] holds on to an earlier plan. The
+//! result does not depend on the number of threads. [`Options`] say how long and how; a plan that time
+//! or the caller cut short says so ([`Status`]).
 
 pub mod assign;
 mod floors;
+mod front;
 mod greedy;
 pub mod keep;
 mod min_offset;
+mod options;
+mod portfolio;
+mod quick;
 pub mod search;
 pub mod shortage;
+mod stop;
 
-use crate::bounds::Bounds;
-use crate::check::{self, CheckedPlan, Refused, Violation};
-use crate::ids::{ArenaId, BufferId, Id, Table};
+pub use front::{Planned, PlannerFault, Status, adopt, plan};
+pub use options::{Options, Progress, Reporter, Stage};
+pub use portfolio::Tried;
+
+use crate::ids::{BufferId, Table};
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::Problem;
-use crate::witness::Bound;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// A way to place buffers. Of equal sizes (or ranks) the larger alignment goes first; every order
@@ -95,27 +102,30 @@ impl Strategy {
         Self::ALL.into_iter().find(|s| s.name() == name)
     }
 
-    /// Places all buffers; min-offset never gives up.
-    fn places(self, problem: &Problem, limit: usize) -> Option<Table<BufferId, Place>> {
-        match self {
-            Self::MinOffsetWat | Self::MinOffsetTaw | Self::MinOffsetTwa => {
-                Some(min_offset::place(problem, self))
-            }
-            _ => greedy::place(problem, self, limit),
-        }
-    }
-
     /// Runs it alone: a plan with true heights and no claim, not yet checked.
     pub fn run(self, problem: &Problem) -> Plan {
-        let plan = self.run_within(problem, usize::MAX);
+        let plan = self.run_within(problem, usize::MAX, &|_| false);
         plan.expect("without a limit nothing gives up")
     }
 
-    fn run_within(self, problem: &Problem, limit: usize) -> Option<Plan> {
-        let places = self.places(problem, limit)?;
-        Some(with_heights(problem, places, self.name()))
+    /// The same, unless it looks at more than `limit` placed rectangles (min-offset has no limit) or
+    /// is told to stop.
+    fn run_within(self, problem: &Problem, limit: usize, tick: &Tick<'_>) -> Option<Plan> {
+        let places = match self {
+            Self::MinOffsetWat | Self::MinOffsetTaw | Self::MinOffsetTwa => {
+                min_offset::place(problem, self, tick)
+            }
+            _ => greedy::place(problem, self, limit, tick),
+        };
+        Some(with_heights(problem, places?, self.name()))
     }
 }
+
+/// Told how many buffers a strategy has placed since the last time; true ends the strategy.
+type Tick<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// Buffers placed between two ticks: some milliseconds at most, among a million.
+const TICK: usize = 64;
 
 /// A plan with true heights and no claim.
 fn with_heights(problem: &Problem, places: Table<BufferId, Place>, strategy: &str) -> Plan {
@@ -134,282 +144,10 @@ fn with_heights(problem: &Problem, places: Table<BufferId, Place>, strategy: &st
     }
 }
 
-/// Beside another plan, a greedy that has looked at this many placed rectangles gives up: some
-/// seconds of work, on problems of many thousand buffers that nearly all live together. A count, so
-/// that results do not depend on the machine.
-const GIVE_UP: usize = 1 << 28;
-
-/// What one strategy reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Tried {
-    /// Which.
-    pub strategy: Strategy,
-    /// Height of every arena; nothing when it gave up.
-    pub heights: Option<Table<ArenaId, u64>>,
-}
-
-/// Called after each strategy with its result and the number still to come.
-pub type Observer<'a> = dyn Fn(&Tried, usize) + Sync + 'a;
-
-/// How to plan.
-#[derive(Clone)]
-pub struct Options<'a> {
-    /// Strategies to run, in this order. Empty is an error.
-    pub strategies: Vec<Strategy>,
-    /// Whether to stop once a plan meets the bound (the remaining strategies cannot do better).
-    pub stop_at_bound: bool,
-    /// For progress bars.
-    pub observer: Option<&'a Observer<'a>>,
-    /// The exact search behind the strategies.
-    pub search: search::Limits<'a>,
-    /// Strategies end at a plan of this height; none: as low as can be.
-    pub enough: Option<u64>,
-    /// Offsets of an earlier plan, to be kept where possible.
-    pub keep: Option<&'a keep::Earlier>,
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Self {
-            strategies: Strategy::ALL.to_vec(),
-            stop_at_bound: true,
-            observer: None,
-            search: search::Limits::default(),
-            enough: None,
-            keep: None,
-        }
-    }
-}
-
-/// A checked plan, the bounds, and what else was tried.
-#[derive(Clone, Debug)]
-pub struct Planned {
-    /// The best plan.
-    pub checked: CheckedPlan,
-    /// Lower bounds.
-    pub bounds: Bounds,
-    /// Every strategy that ran, in order.
-    pub tried: Vec<Tried>,
-    /// Nodes of the exact search.
-    pub nodes: u64,
-    /// What became of the earlier plan's offsets, where there was one.
-    pub kept: Option<keep::Kept>,
-}
-
-impl Planned {
-    /// Height of the first arena.
-    pub fn height(&self) -> u64 {
-        self.checked.plan().heights[ArenaId::from_index(0)]
-    }
-
-    /// Whether every arena is proved to be as low as possible.
-    pub fn is_optimal(&self) -> bool {
-        self.checked
-            .plan()
-            .claims
-            .values()
-            .all(|c| matches!(c, Claim::Optimal(_)))
-    }
-}
-
-/// Why there is no plan.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlannerFault {
-    /// No strategies to run.
-    #[error("no strategy to run")]
-    NoStrategy,
-    /// The best plan found exceeds an arena's limits. Whether another would fit is not said, unless
-    /// `bound` exceeds the capacity as well.
-    #[error("arena `{arena}` needs {height} bytes in the best plan found and has {capacity}; no plan is under {}", bound.bytes)]
-    DoesNotFit {
-        /// The arena.
-        arena: String,
-        /// What the best plan needs.
-        height: u64,
-        /// What there is.
-        capacity: u64,
-        /// What every plan needs.
-        bound: Bound,
-    },
-    /// No assignment to several arenas was found that fits.
-    #[error("{0}")]
-    NoRoom(Box<shortage::Shortage>),
-    /// A buffer is larger than any of its arenas accepts.
-    #[error("{0}")]
-    TooLarge(Violation),
-    /// A plan of ours failed our own check: a defect of this library.
-    #[error("a plan made by `{}` failed the check", .0.plan.strategy)]
-    Defect(Box<Refused>),
-}
-
-/// Uses this many threads from now on; the result of planning does not depend on it. An error if
-/// threads were chosen, or planning began, before.
+/// Uses this many threads from now on, where [`Options::threads`] is 0; the result of planning does not
+/// depend on it. An error if threads were chosen, or planning began, before.
 pub fn use_threads(threads: usize) -> Result<(), rayon::ThreadPoolBuildError> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()
-}
-
-/// Strategies that run side by side; a constant, so that results do not depend on the machine.
-const BATCH: usize = 2;
-
-/// Plans `problem`: bounds, strategies, check.
-pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
-    if let Some(earlier) = options.keep {
-        return keep::plan(problem, earlier, options);
-    }
-    if assign::is_needed(&problem) {
-        return assign::plan(problem, options);
-    }
-    let mut bounds = Bounds::new(&problem);
-    let (mut best, tried) =
-        run_strategies(&problem, &bounds, options).ok_or(PlannerFault::NoStrategy)?;
-    let nodes = search::improve(&problem, &mut best, &mut bounds, &options.search);
-    let checked = check::check(problem, claimed(best, &bounds))
-        .map_err(|refused| explain(*refused, &bounds))?;
-    Ok(Planned {
-        checked,
-        bounds,
-        tried,
-        nodes,
-        kept: None,
-    })
-}
-
-/// Makes a plan of places that someone else chose (a stock runtime's planner, say): true heights,
-/// claims by the bounds, checked like any other.
-pub fn adopt(
-    problem: Problem,
-    places: Table<BufferId, Place>,
-    strategy: &str,
-) -> Result<Planned, PlannerFault> {
-    let bounds = Bounds::new(&problem);
-    let plan = claimed(with_heights(&problem, places, strategy), &bounds);
-    let checked = check::check(problem, plan).map_err(|refused| explain(*refused, &bounds))?;
-    Ok(Planned {
-        checked,
-        bounds,
-        tried: Vec::new(),
-        nodes: 0,
-        kept: None,
-    })
-}
-
-fn run_strategies(
-    problem: &Problem,
-    bounds: &Bounds,
-    options: &Options<'_>,
-) -> Option<(Plan, Vec<Tried>)> {
-    let mut best: Option<(Cost, Plan)> = None;
-    let mut tried = Vec::new();
-    for (batch, strategies) in options.strategies.chunks(BATCH).enumerate() {
-        let left = options.strategies.len() - batch * BATCH - strategies.len();
-        // The first one always ends: there has to be a plan.
-        let limit = |index: usize| {
-            if batch + index == 0 {
-                usize::MAX
-            } else {
-                GIVE_UP
-            }
-        };
-        let run = |(index, &strategy): (usize, &Strategy)| {
-            let plan = strategy.run_within(problem, limit(index));
-            let heights = plan.as_ref().map(|plan| plan.heights.clone());
-            let tried = Tried { strategy, heights };
-            if let Some(observer) = options.observer {
-                observer(&tried, left + strategies.len() - 1 - index);
-            }
-            (plan, tried)
-        };
-        let plans: Vec<(Option<Plan>, Tried)> =
-            strategies.par_iter().enumerate().map(run).collect();
-        for (plan, row) in plans {
-            tried.push(row);
-            let Some(plan) = plan else { continue };
-            let cost = Cost::of(problem, &plan);
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, plan));
-            }
-        }
-        let done = best
-            .as_ref()
-            .is_some_and(|(_, plan)| meets(plan, bounds, options.enough));
-        if options.stop_at_bound && done {
-            break;
-        }
-    }
-    best.map(|(_, plan)| (plan, tried))
-}
-
-/// What makes a plan worse: bytes over capacity first, then the sum of the heights.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Cost {
-    excess: u128,
-    total: u128,
-}
-
-impl Cost {
-    fn of(problem: &Problem, plan: &Plan) -> Self {
-        let excess = problem.arenas().iter().map(|(id, arena)| {
-            let capacity = arena.capacity.unwrap_or(u64::MAX);
-            u128::from(plan.heights[id].saturating_sub(capacity))
-        });
-        Self {
-            excess: excess.sum(),
-            total: plan
-                .heights
-                .values()
-                .map(|&height| u128::from(height))
-                .sum(),
-        }
-    }
-}
-
-/// Whether all heights are as low as can be, or low enough.
-fn meets(plan: &Plan, bounds: &Bounds, enough: Option<u64>) -> bool {
-    let enough = enough.unwrap_or(0);
-    plan.heights
-        .iter()
-        .all(|(arena, &height)| height <= enough.max(bounds.arenas[arena].bytes))
-}
-
-fn claimed(mut plan: Plan, bounds: &Bounds) -> Plan {
-    for (arena, &height) in plan.heights.iter() {
-        let bound = bounds.arenas[arena];
-        let optimal = height == bound.bytes;
-        plan.claims[arena] = if optimal {
-            Claim::Optimal(bound.witness)
-        } else {
-            Claim::Within(bound)
-        };
-    }
-    plan
-}
-
-/// A refusal is our fault unless limits that the caller set are the only thing that is broken.
-fn explain(refused: Refused, bounds: &Bounds) -> PlannerFault {
-    let limits = |v: &Violation| {
-        matches!(
-            v,
-            Violation::OverCapacity { .. } | Violation::TooLarge { .. }
-        )
-    };
-    if !refused.violations.iter().all(limits) {
-        return PlannerFault::Defect(Box::new(refused));
-    }
-    for (id, arena) in refused.problem.arenas().iter() {
-        let height = refused.plan.heights[id];
-        if let Some(capacity) = arena.capacity.filter(|&capacity| height > capacity) {
-            let (arena, bound) = (arena.name.clone(), bounds.arenas[id]);
-            return PlannerFault::DoesNotFit {
-                arena,
-                height,
-                capacity,
-                bound,
-            };
-        }
-    }
-    let first = refused.violations.into_iter().next();
-    PlannerFault::TooLarge(first.expect("a refusal has a violation"))
 }

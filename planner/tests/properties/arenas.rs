@@ -7,7 +7,6 @@ use bayplan_planner::ids::Id;
 use bayplan_planner::memory::{Known, Memory, MemoryError, PERSISTENT};
 use bayplan_planner::spill::{Reason, residency};
 use bayplan_planner::strategy::assign::spilled;
-use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{
     Arena, ArenaId, Buffer, BufferId, Options, PlannerFault, Problem, Table, plan,
 };
@@ -19,7 +18,7 @@ fn id(index: usize) -> ArenaId {
 
 fn brief() -> Options<'static> {
     Options {
-        search: Limits::of(1 << 16),
+        work_limit: Some(1 << 15),
         ..Options::default()
     }
 }

@@ -5,13 +5,12 @@ use crate::tape::{Tape, check};
 use bayplan_planner::check::violations;
 use bayplan_planner::ids::Id;
 use bayplan_planner::strategy::keep::{Earlier, Fate, Why};
-use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{Arena, ArenaId, Buffer, BufferId, Options, Planned, Problem, Rect, plan};
 use std::cell::Cell;
 
 fn brief(keep: Option<&Earlier>) -> Options<'_> {
     Options {
-        search: Limits::of(1 << 14),
+        work_limit: Some(1 << 14),
         keep,
         ..Options::default()
     }

@@ -2,16 +2,19 @@
 //!
 //! `strategies`: what every strategy makes is a plan, over its bound. `tiny`: against the optimum by
 //! brute force. `invariance`: time, names and units change nothing. `damage`: the checker refuses
-//! what is wrong. `files`: problems and plans through text. `arenas`: several memories. `keep`: planning
-//! again. `generate` makes the problems;
+//! what is wrong. `files`: problems and plans through text. `limits`: whatever stops it, there is a plan.
+//! `conflict`: sets that do not fit, by brute force. `arenas`: several memories. `keep`: planning again.
+//! `generate` makes the problems;
 //! `oracle` says what is true by painting bytes, with nothing of the library but its vocabulary.
 
 mod arenas;
+mod conflict;
 mod damage;
 mod files;
 mod generate;
 mod invariance;
 mod keep;
+mod limits;
 mod oracle;
 mod search;
 mod strategies;

@@ -4,7 +4,7 @@ use crate::generate::Kind;
 use crate::tape::Tape;
 use crate::tiny::{TINY, optimum, tiny};
 use bayplan_planner::ids::Id;
-use bayplan_planner::strategy::search::{Limits, Rules};
+use bayplan_planner::strategy::search::Rules;
 use bayplan_planner::{ArenaId, Options, Planned, Problem, Strategy, plan};
 use std::cell::Cell;
 
@@ -12,10 +12,7 @@ use std::cell::Cell;
 fn searched(problem: &Problem, rules: Rules) -> Planned {
     let options = Options {
         strategies: vec![Strategy::StartFirstFit],
-        search: Limits {
-            rules,
-            ..Limits::default()
-        },
+        rules,
         ..Options::default()
     };
     plan(problem.clone(), &options).expect("no limits")

@@ -4,7 +4,6 @@ use crate::generate::{self, Kind, LARGE, SMALL, UNLIMITED};
 use crate::oracle;
 use crate::tape::{Tape, check};
 use bayplan_planner::check::violations;
-use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{Bounds, Claim, Options, PlannerFault, Problem, Strategy, Violation, plan};
 
 fn problems(cases: u32, kind: Kind, property: impl Fn(&Problem, &mut Tape)) {
@@ -48,7 +47,7 @@ fn every_strategy_holds(problem: &Problem, painted: bool) {
 /// Random problems of many buffers are seldom solved to the end.
 fn brief() -> Options<'static> {
     Options {
-        search: Limits::of(1 << 15),
+        work_limit: Some(1 << 15),
         ..Options::default()
     }
 }

@@ -15,7 +15,7 @@ use crate::session;
 use crate::units::{exact, grouped, percent};
 use bayplan_graph::stock::{self, Pinned};
 use bayplan_graph::{GraphPlan, GraphPlanError, PlanOptions, Policy, Profile, StockPlanner};
-use bayplan_planner::Options;
+use bayplan_planner::Strategy;
 use serde::Serialize;
 
 /// A stock planner beside ours.
@@ -80,7 +80,7 @@ fn row(
             reuse_inputs,
             ..allowed
         },
-        packing: Options::default(),
+        packing: session::packing(Strategy::ALL.to_vec(), &planning.effort, &|_| {}),
     };
     let told = |error: GraphPlanError| session::graph_failure(&model.graph, &error);
     let ours = |reuse| bayplan_graph::plan(model.graph.clone(), &options(reuse)).map_err(told);

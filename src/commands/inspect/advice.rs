@@ -2,7 +2,6 @@
 
 use crate::args::{InspectArgs, Planning, Switch};
 use crate::failure::Failure;
-use crate::report::Out;
 use crate::session::{self, GraphSide, Session};
 use crate::summary;
 use crate::units::bytes;
@@ -18,11 +17,7 @@ pub(super) struct Advice {
 }
 
 /// Ways to a lower peak. What a flag would save is found out by planning with it.
-pub(super) fn advice(
-    session: &Session,
-    args: &InspectArgs,
-    out: &Out,
-) -> Result<Vec<Advice>, Failure> {
+pub(super) fn advice(session: &Session, args: &InspectArgs) -> Result<Vec<Advice>, Failure> {
     let figures = summary::Figures::of(session);
     let mut advice = Vec::new();
     if figures.optimal && figures.height > 0 {
@@ -48,13 +43,7 @@ pub(super) fn advice(
         return Ok(advice);
     };
     for (variant, flag) in variants(session, side, &args.planning) {
-        let other = session::plan_graph(
-            String::new(),
-            side.graph(),
-            &Pinned::new(),
-            &variant,
-            out.colour,
-        )?;
+        let other = session::plan_graph(String::new(), side.graph(), &Pinned::new(), &variant)?;
         if other.height() < session.height() {
             advice.push(Advice {
                 what: flag.into(),

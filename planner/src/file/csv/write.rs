@@ -13,6 +13,7 @@ use crate::lifetime::{Lifetime, Step};
 use crate::plan::Plan;
 use crate::problem::{Buffer, Problem};
 use std::collections::HashSet;
+use std::fmt::Write;
 
 /// Why a problem or plan cannot be written as CSV.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,43 +90,52 @@ impl CsvWriteError {
 pub fn write(problem: &Problem, plan: Option<&Plan>) -> Result<String, CsvWriteError> {
     one_arena(problem, plan)?;
     names(problem)?;
-    let ids = problem.buffers().ids();
-    let rows = ids.map(|id| row(problem, plan, id));
-    let rows = rows.collect::<Result<Vec<[String; 7]>, _>>()?;
-    let shown = [
-        true,
-        true,
-        true,
-        true,
-        rows.iter().any(|row| row[4] != "1"),
-        plan.is_some() || rows.iter().any(|row| !row[5].is_empty()),
-        rows.iter().any(|row| !row[6].is_empty()),
-    ];
-    let header = [
-        "id",
-        "lower",
-        "upper",
-        "size",
-        "alignment",
-        "offset",
-        "gaps",
-    ];
-    let mut text = String::new();
-    add_line(&mut text, &header, shown);
-    for row in &rows {
-        add_line(&mut text, &row.each_ref().map(String::as_str), shown);
+    let buffers = problem.buffers();
+    let arena = ArenaId::from_index(0);
+    let shown = Shown {
+        alignment: buffers.ids().any(|id| problem.alignment(id, arena) != 1),
+        offset: plan.is_some() || buffers.values().any(|b| b.fixed_offset.is_some()),
+        gaps: any_gaps(problem)?,
+    };
+    // A line of a usual buffer.
+    let mut text = String::with_capacity(48 * (buffers.len() + 1));
+    text.push_str("id,lower,upper,size");
+    for (is, title) in [
+        (shown.alignment, ",alignment"),
+        (shown.offset, ",offset"),
+        (shown.gaps, ",gaps"),
+    ] {
+        text.push_str(if is { title } else { "" });
+    }
+    text.push('\n');
+    for id in buffers.ids() {
+        row(&mut text, problem, plan, id, shown)?;
     }
     Ok(text)
 }
 
-fn add_line(text: &mut String, cells: &[&str; 7], shown: [bool; 7]) {
-    for (index, cell) in cells.iter().enumerate() {
-        if shown[index] {
-            text.push_str(if index == 0 { "" } else { "," });
-            text.push_str(cell);
-        }
+/// Which optional columns there are.
+#[derive(Clone, Copy)]
+struct Shown {
+    alignment: bool,
+    offset: bool,
+    gaps: bool,
+}
+
+/// Whether some extent is not plain; an error if one cannot be said.
+fn any_gaps(problem: &Problem) -> Result<bool, CsvWriteError> {
+    let mut any = false;
+    for buffer in problem.buffers().values() {
+        any |= !gaps(buffer)?.is_empty();
     }
-    text.push('\n');
+    Ok(any)
+}
+
+fn gaps(buffer: &Buffer) -> Result<String, CsvWriteError> {
+    gaps::describe(&buffer.extent, buffer.size()).map_err(|step| {
+        let name = buffer.name.clone();
+        CsvWriteError::Extent { name, step }
+    })
 }
 
 /// Refuses what CSV has no words for beside the buffers.
@@ -160,14 +170,14 @@ fn one_arena(problem: &Problem, plan: Option<&Plan>) -> Result<(), CsvWriteError
 
 /// Refuses names that would not be read back as they are.
 fn names(problem: &Problem) -> Result<(), CsvWriteError> {
-    let mut seen = HashSet::new();
-    for buffer in problem.buffers().values() {
-        let name = buffer.name.clone();
-        if let Some(why) = name_fault(&name).or_else(|| punctuation(&name)) {
+    let mut seen = HashSet::with_capacity(problem.buffers().len());
+    for name in problem.buffers().values().map(|buffer| &buffer.name) {
+        if let Some(why) = name_fault(name).or_else(|| punctuation(name)) {
+            let name = name.clone();
             return Err(CsvWriteError::Name { name, why });
         }
-        if !seen.insert(&*buffer.name) {
-            return Err(CsvWriteError::SameName { name });
+        if !seen.insert(&**name) {
+            return Err(CsvWriteError::SameName { name: name.clone() });
         }
     }
     Ok(())
@@ -187,30 +197,41 @@ fn punctuation(name: &str) -> Option<&'static str> {
     }
 }
 
-fn row(problem: &Problem, plan: Option<&Plan>, id: BufferId) -> Result<[String; 7], CsvWriteError> {
+/// Adds a line. Writing to a string cannot fail.
+fn row(
+    text: &mut String,
+    problem: &Problem,
+    plan: Option<&Plan>,
+    id: BufferId,
+    shown: Shown,
+) -> Result<(), CsvWriteError> {
     let buffer = &problem.buffers()[id];
     let Lifetime { start, end } = match buffer.extent[..] {
         [] => Lifetime::new(0, 1),
         _ => buffer.lifetime(),
     };
-    let gaps = gaps::describe(&buffer.extent, buffer.size()).map_err(|step| {
-        let name = buffer.name.clone();
-        CsvWriteError::Extent { name, step }
-    })?;
-    let alignment = problem.alignment(id, ArenaId::from_index(0));
+    text.push_str(&buffer.name);
+    let _ = write!(text, ",{start},{end},{}", buffer.size());
+    if shown.alignment {
+        let alignment = problem.alignment(id, ArenaId::from_index(0));
+        let _ = write!(text, ",{alignment}");
+    }
     let offset = match plan {
         None => buffer.fixed_offset,
         Some(plan) => Some(planned(buffer, plan, id)?),
     };
-    Ok([
-        buffer.name.clone(),
-        start.to_string(),
-        end.to_string(),
-        buffer.size().to_string(),
-        alignment.to_string(),
-        offset.map_or_else(String::new, |offset| offset.to_string()),
-        gaps,
-    ])
+    if shown.offset {
+        text.push(',');
+        if let Some(offset) = offset {
+            let _ = write!(text, "{offset}");
+        }
+    }
+    if shown.gaps {
+        text.push(',');
+        text.push_str(&gaps(buffer)?);
+    }
+    text.push('\n');
+    Ok(())
 }
 
 fn planned(buffer: &Buffer, plan: &Plan, id: BufferId) -> Result<u64, CsvWriteError> {

@@ -19,9 +19,10 @@ mod exact;
 mod pack;
 mod settle;
 
-use super::{Options, Planned, PlannerFault, Tried, claimed, explain, with_heights};
+use super::front::{sealed, status};
+use super::stop::Stop;
+use super::{Options, Planned, PlannerFault, Tried, with_heights};
 use crate::bounds::Bounds;
-use crate::check;
 use crate::check::Violation;
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::plan::Place;
@@ -38,39 +39,29 @@ pub(super) fn is_needed(problem: &Problem) -> bool {
 }
 
 /// Plans a problem with several arenas.
-pub(super) fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
-    if options.strategies.is_empty() {
-        return Err(PlannerFault::NoStrategy);
-    }
+pub(super) fn plan(
+    problem: Problem,
+    options: &Options<'_>,
+    stop: &Stop<'_>,
+) -> Result<Planned, PlannerFault> {
     let lists = usable(&problem)?;
-    let packer = Packer::new(&problem, options);
+    let packer = Packer::new(&problem, options, stop);
     let mut best = settle::rounds(&packer, &lists);
     if let Some(better) = exact::search(&packer, &lists, best.as_ref().ok()) {
         best = Ok(better);
     }
-    let assigned = match best {
-        Ok(assigned) => assigned,
-        Err(short) => {
-            return Err(shortage::explain(
-                &problem,
-                &lists,
-                short.arena,
-                short.height,
-            ));
-        }
-    };
+    let assigned =
+        best.map_err(|short| shortage::explain(&problem, &lists, short.arena, short.height))?;
     let (places, tried) = finish(&packer, &assigned);
     let nodes = packer.nodes();
     let plan = with_heights(&problem, places, NAME);
     let bounds = Bounds::new(&problem);
-    let checked = check::check(problem, claimed(plan, &bounds))
-        .map_err(|refused| explain(*refused, &bounds))?;
+    let status = status(&plan, &bounds, options, stop);
+    let planned = sealed(problem, plan, bounds, status)?;
     Ok(Planned {
-        checked,
-        bounds,
         tried,
         nodes,
-        kept: None,
+        ..planned
     })
 }
 

@@ -3,15 +3,17 @@
 //! Goes in: an arena and who is in it. Comes out: offsets and a height; either the first found within a
 //! capacity, or the lowest that strategies and search find.
 
-use super::super::search::{self, Limits};
-use super::super::{Options, Tried, run_strategies};
+use super::super::front::improve;
+use super::super::search::Spent;
+use super::super::stop::Stop;
+use super::super::{Options, Progress, Stage, Tried, portfolio};
 use crate::bounds::Bounds;
 use crate::ids::{ArenaId, BufferId, Id, Table};
+use crate::part::part;
 use crate::plan::Plan;
-use crate::problem::{Pair, Problem};
+use crate::problem::Problem;
 use crate::sweep::Profile;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
 /// Offsets of the buffers of one arena.
 #[derive(Clone)]
@@ -24,23 +26,25 @@ pub(super) struct Packed {
 pub(super) struct Packer<'a> {
     pub(super) problem: &'a Problem,
     options: &'a Options<'a>,
+    stop: &'a Stop<'a>,
     nodes: Cell<u64>,
     /// Work that searches within capacities may still take.
     work: Cell<u64>,
 }
 
-/// All searches within capacities together take at most about this many times the work of one search ...
-const SEARCHES: u64 = 1;
-/// ... and each of them at most this part of it.
-const SHARE: u64 = 16;
+/// All searches within capacities together take this part of the work of one search ...
+const ALL: u64 = 4;
+/// ... and each of them at most this part.
+const EACH: u64 = 64;
 
 impl<'a> Packer<'a> {
-    pub(super) fn new(problem: &'a Problem, options: &'a Options<'a>) -> Self {
+    pub(super) fn new(problem: &'a Problem, options: &'a Options<'a>, stop: &'a Stop<'a>) -> Self {
         Self {
             problem,
             options,
+            stop,
             nodes: Cell::new(0),
-            work: Cell::new(options.search.work.saturating_mul(SEARCHES)),
+            work: Cell::new(options.part_of_work(ALL)),
         }
     }
 
@@ -48,9 +52,14 @@ impl<'a> Packer<'a> {
         self.nodes.get()
     }
 
+    /// Whether planning was cut short.
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.asked()
+    }
+
     /// Nothing is left for searches.
     pub(super) fn exhausted(&self) -> bool {
-        self.options.search.work > 0 && self.work.get() == 0
+        self.stopped() || (self.options.part_of_work(ALL) > 0 && self.work.get() == 0)
     }
 
     /// Pairs may overlap, so that a load may be more than a height.
@@ -66,76 +75,64 @@ impl<'a> Packer<'a> {
         Profile::new(rects.map(|r| (r.steps, r.bytes())))
     }
 
-    /// The members of one arena as a problem with that arena alone, without a capacity.
-    fn alone(&self, arena: ArenaId, members: &[BufferId]) -> Problem {
-        let mut only = self.problem.arenas()[arena].clone();
-        (only.capacity, only.largest_object) = (None, None);
-        let first = vec![ArenaId::from_index(0)];
-        let buffer = |&id: &BufferId| self.problem.buffers()[id].clone().in_arenas(first.clone());
-        let buffers = members.iter().map(buffer).collect();
-        let mut pairs = Vec::new();
-        if self.blurred() {
-            let new = |index| BufferId::from_index(index);
-            let renamed = members
-                .iter()
-                .enumerate()
-                .map(|(index, &id)| (id, new(index)));
-            let of: BTreeMap<BufferId, BufferId> = renamed.collect();
-            let both = self.problem.pairs().iter();
-            pairs.extend(both.filter_map(|pair| {
-                let (lower, upper) = (*of.get(&pair.lower)?, *of.get(&pair.upper)?);
-                Some(Pair {
-                    lower,
-                    upper,
-                    ..pair.clone()
-                })
-            }));
-        }
-        Problem::new(vec![only].into(), buffers, pairs).expect("a part of a problem is one")
-    }
-
     /// The first packing within `capacity`, or the lowest that was found.
     pub(super) fn within(&self, arena: ArenaId, members: &[BufferId], capacity: u64) -> Packed {
-        let problem = self.alone(arena, members);
+        let problem = part(self.problem, arena, members);
         let mut bounds = Bounds::new(&problem);
-        let only = ArenaId::from_index(0);
         let options = Options {
-            observer: None,
             stop_at_bound: true,
-            strategies: self.options.strategies.clone(),
             enough: Some(capacity),
+            progress: None,
             ..self.options.clone()
         };
-        let ran = run_strategies(&problem, &bounds, &options);
+        let ran = portfolio::run(&problem, &bounds, &options, self.stop, None);
         let (mut plan, _) = ran.expect("there are strategies");
-        let least = bounds.arenas[only].bytes;
-        if plan.heights[only] > capacity && least <= capacity {
-            let one = (self.options.search.work / SHARE).min(self.work.get());
-            let limits = Limits {
-                work: one,
-                enough: Some(capacity),
-                ..self.options.search.clone()
-            };
-            let nodes = search::improve(&problem, &mut plan, &mut bounds, &limits);
-            self.nodes.set(self.nodes.get() + nodes);
-            // What a node takes grows with the buffers.
-            let took = nodes
-                .saturating_mul(members.len() as u64)
-                .clamp(1, one.max(1));
-            self.work.set(self.work.get().saturating_sub(took));
-        }
+        let each = self.options.part_of_work(EACH).min(self.work.get());
+        let spent = self.improve(&problem, &mut plan, &mut bounds, &options, Some(each));
+        self.work.set(self.work.get().saturating_sub(spent.work));
         packed(members, &plan)
     }
 
     /// The lowest packing that strategies and search find, and what each strategy reached.
     pub(super) fn lowest(&self, arena: ArenaId, members: &[BufferId]) -> (Packed, Vec<Tried>) {
-        let problem = self.alone(arena, members);
+        let problem = part(self.problem, arena, members);
         let mut bounds = Bounds::new(&problem);
-        let ran = run_strategies(&problem, &bounds, self.options);
+        let ran = portfolio::run(&problem, &bounds, self.options, self.stop, None);
         let (mut plan, tried) = ran.expect("there are strategies");
-        let nodes = search::improve(&problem, &mut plan, &mut bounds, &self.options.search);
-        self.nodes.set(self.nodes.get() + nodes);
+        let work = self.options.work_limit;
+        self.improve(&problem, &mut plan, &mut bounds, self.options, work);
         (packed(members, &plan), tried)
+    }
+
+    /// Searches with what is left of the nodes, and counts those that it takes.
+    fn improve(
+        &self,
+        problem: &Problem,
+        plan: &mut Plan,
+        bounds: &mut Bounds,
+        options: &Options<'_>,
+        work_limit: Option<u64>,
+    ) -> Spent {
+        let before = self.nodes.get();
+        let outer = self.options.progress;
+        let report = |progress: &Progress| {
+            if let (Some(report), Stage::Search { nodes }) = (outer, progress.stage) {
+                let nodes = before + nodes;
+                report(&Progress {
+                    stage: Stage::Search { nodes },
+                    ..*progress
+                });
+            }
+        };
+        let limits = Options {
+            node_limit: options.node_limit.map(|all| all.saturating_sub(before)),
+            work_limit,
+            progress: outer.map(|_| &report as _),
+            ..options.clone()
+        };
+        let spent = improve(problem, plan, bounds, &limits, self.stop);
+        self.nodes.set(before + spent.nodes);
+        spent
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn rounds(packer: &Packer<'_>, lists: &Lists) -> Result<Assigned, Sho
             Err(short) => short,
         };
         round += 1;
-        if round > ROUNDS {
+        if round > ROUNDS || packer.stopped() {
             return Err(short);
         }
         assigner.raise(&short, round);
@@ -125,7 +125,8 @@ impl Assigner<'_> {
         }
         let row = |&id: &BufferId| (id, self.worth[id], self.forced(id));
         let candidates: Vec<_> = members.iter().map(row).collect();
-        let answer = Question::new(self.packer.problem, &candidates, capacity).answer();
+        let stop = || self.packer.stopped();
+        let answer = Question::new(self.packer.problem, &candidates, capacity).answer(&stop);
         let out = members.iter().zip(&answer.kept).filter(|(_, kept)| !**kept);
         out.map(|(&id, _)| id).collect()
     }
@@ -150,7 +151,12 @@ impl Assigner<'_> {
             }
             height = packed.height;
         }
-        let first = SINGLE.min(few(members.len()));
+        let patient = !self.packer.stopped();
+        let first = if patient {
+            SINGLE.min(few(members.len()))
+        } else {
+            0
+        };
         let number = 1_usize << failures.saturating_sub(first).min(30);
         let out = self.least_worthy(&members, &load, number);
         if out.is_empty() {
@@ -213,6 +219,7 @@ impl Assigner<'_> {
                 members.sort_unstable();
                 if self.packer.load(&members).max().0 > capacity
                     || tried >= RETURNS.min(few(members.len()))
+                    || self.packer.stopped()
                 {
                     continue;
                 }

@@ -16,16 +16,22 @@ mod matching;
 
 pub use earlier::{Earlier, Old};
 
-use super::{Options, Planned, PlannerFault, adopt, search};
+use super::front::{planned, sealed, status};
+use super::stop::Stop;
+use super::{Options, Planned, PlannerFault, with_heights};
+use crate::bounds::Bounds;
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::Lifetime;
 use crate::plan::Place;
 use crate::problem::Problem;
+use std::cell::Cell;
 use std::cmp::Reverse;
 
 /// What the strategy of such plans is called.
 pub const NAME: &str = "keep";
 
+/// Each attempt searches with this part of the usual effort.
+const PART: u64 = 32;
 /// Freed buffers that are tried to be fixed again.
 const RETURNS: usize = 64;
 
@@ -94,14 +100,40 @@ pub(super) fn plan(
     problem: Problem,
     earlier: &Earlier,
     options: &Options<'_>,
+    stop: &Stop<'_>,
 ) -> Result<Planned, PlannerFault> {
     let options = Options {
         keep: None,
         ..options.clone()
     };
     let matched = matching::matched(&problem, earlier);
-    let planned = Keeping::new(&problem, earlier, &options, &matched).run()?;
-    let places = planned.checked.plan().places.clone();
+    let keeping = Keeping::new(&problem, earlier, &options, stop, &matched);
+    let found = keeping.run()?;
+    let places = found.planned.checked.plan().places.clone();
+    let kept = kept(&problem, earlier, &matched, &places);
+    let stays = kept.fates.values().any(|fate| *fate == Fate::Stays);
+    let name = &found.planned.checked.plan().strategy;
+    let name = if stays { NAME } else { name.as_str() };
+    let plan = with_heights(&problem, places, name);
+    // With offsets that are given, a search proves nothing of the problem without them.
+    let bounds = found.bounds.unwrap_or_else(|| Bounds::new(&problem));
+    let status = status(&plan, &bounds, &options, stop);
+    let again = sealed(problem, plan, bounds, status)?;
+    Ok(Planned {
+        tried: found.planned.tried,
+        nodes: found.nodes,
+        kept: Some(kept),
+        ..again
+    })
+}
+
+/// What became of every buffer.
+fn kept(
+    problem: &Problem,
+    earlier: &Earlier,
+    matched: &matching::Matched<'_>,
+    places: &Table<BufferId, Place>,
+) -> Kept {
     let fate = |id: BufferId| match &matched.of[id] {
         None => Fate::New,
         Some((_, place, _)) if *place == Some(places[id]) => Fate::Stays,
@@ -110,28 +142,29 @@ pub(super) fn plan(
             why: why.clone().unwrap_or(Why::MadeRoom),
         },
     };
-    let kept = Kept {
+    Kept {
         fates: problem.buffers().ids().map(fate).collect(),
         gone: matched.gone.iter().map(|&old| old.clone()).collect(),
         arenas: earlier.arenas.clone(),
-    };
-    let stays = kept.fates.values().any(|fate| *fate == Fate::Stays);
-    let name = &planned.checked.plan().strategy;
-    let name = if stays { NAME } else { name.as_str() };
-    let (tried, nodes) = (planned.tried.clone(), planned.nodes);
-    let again = adopt(problem, places, name)?;
-    Ok(Planned {
-        tried,
-        nodes,
-        kept: Some(kept),
-        ..again
-    })
+    }
+}
+
+/// What was found.
+struct Found {
+    planned: Planned,
+    /// Nodes of all searches.
+    nodes: u64,
+    /// Bounds of the problem itself, where it was planned from scratch.
+    bounds: Option<Bounds>,
 }
 
 struct Keeping<'a> {
     problem: &'a Problem,
     earlier: &'a Earlier,
     options: &'a Options<'a>,
+    stop: &'a Stop<'a>,
+    /// Nodes of all searches so far.
+    nodes: Cell<u64>,
     /// Places to keep, as long as they are not freed.
     fixed: Table<BufferId, Option<Place>>,
     /// Height that every arena had.
@@ -143,6 +176,7 @@ impl<'a> Keeping<'a> {
         problem: &'a Problem,
         earlier: &'a Earlier,
         options: &'a Options<'a>,
+        stop: &'a Stop<'a>,
         matched: &matching::Matched<'_>,
     ) -> Self {
         let fixed = matched.of.values().map(|row| match row {
@@ -159,21 +193,27 @@ impl<'a> Keeping<'a> {
             problem,
             earlier,
             options,
+            stop,
+            nodes: Cell::new(0),
             fixed: fixed.collect(),
             before,
         }
     }
 
-    fn run(mut self) -> Result<Planned, PlannerFault> {
+    fn run(mut self) -> Result<Found, PlannerFault> {
         if self.kept().is_empty() {
-            return super::plan(self.problem.clone(), self.options);
+            let fresh = self.planned(self.problem.clone(), self.options)?;
+            let bounds = Some(fresh.bounds.clone());
+            return Ok(self.found(fresh, bounds));
         }
         let mut limits = self.limits(&self.before);
         let mut attempt = self.attempt(Some(&limits));
         if let Some(planned) = attempt.take_if(|planned| self.meets(planned, &limits)) {
-            return Ok(self.lowered(planned, &limits));
+            let low = self.lowered(planned, &limits);
+            return Ok(self.found(low, None));
         }
-        let fresh = super::plan(self.problem.clone(), self.options)?;
+        let fresh = self.planned(self.problem.clone(), self.options)?;
+        let bounds = Some(fresh.bounds.clone());
         let higher = |(a, &before): (ArenaId, &u64)| before.max(fresh.checked.plan().heights[a]);
         let highest: Table<ArenaId, u64> = self.before.iter().map(higher).collect();
         limits = self.limits(&highest);
@@ -182,11 +222,12 @@ impl<'a> Keeping<'a> {
         loop {
             if let Some(planned) = attempt.take_if(|planned| self.meets(planned, &limits)) {
                 let planned = self.fixed_again(planned, &freed, &limits);
-                return Ok(self.lowered(planned, &limits));
+                let low = self.lowered(planned, &limits);
+                return Ok(self.found(low, bounds));
             }
             let mut next = self.bottleneck(attempt.as_ref(), &limits);
-            if next.is_empty() {
-                return Ok(fresh);
+            if next.is_empty() || self.stop.asked() {
+                return Ok(self.found(fresh, bounds));
             }
             next.truncate(number);
             number *= 2;
@@ -196,6 +237,27 @@ impl<'a> Keeping<'a> {
             freed.extend(next);
             attempt = self.attempt(Some(&limits));
         }
+    }
+
+    fn found(&self, planned: Planned, bounds: Option<Bounds>) -> Found {
+        let nodes = self.nodes.get();
+        Found {
+            planned,
+            nodes,
+            bounds,
+        }
+    }
+
+    /// Plans with what is left of the nodes, and counts those that it takes.
+    fn planned(&self, problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
+        let before = self.nodes.get();
+        let options = Options {
+            node_limit: options.node_limit.map(|all| all.saturating_sub(before)),
+            ..options.clone()
+        };
+        let planned = planned(problem, &options, self.stop)?;
+        self.nodes.set(before + planned.nodes);
+        Ok(planned)
     }
 
     fn kept(&self) -> Vec<BufferId> {
@@ -235,24 +297,23 @@ impl<'a> Keeping<'a> {
         let (arenas, pairs) = (self.problem.arenas().clone(), self.problem.pairs().to_vec());
         let problem = Problem::new(arenas, buffers, pairs).ok()?;
         let mut options = Options {
-            observer: None,
+            progress: None,
             ..self.options.clone()
         };
         if let Some(limits) = limits {
             let only = limits.values().next().filter(|_| limits.len() == 1);
             let budget = self.earlier.budget.unwrap_or(u64::MAX);
             options.enough = only.map(|&limit| limit.min(budget));
-            options.search = search::Limits {
-                enough: options.enough,
-                work: self.options.search.work / 8,
-                ..self.options.search.clone()
-            };
+            options.work_limit = Some(self.options.part_of_work(PART));
         }
-        super::plan(problem, &options).ok()
+        self.planned(problem, &options).ok()
     }
 
     /// The same, with what is not fixed as low as can be.
     fn lowered(&self, planned: Planned, limits: &Table<ArenaId, u64>) -> Planned {
+        if self.stop.asked() {
+            return planned;
+        }
         let total = |planned: &Planned| -> u128 {
             let heights = planned.checked.plan().heights.values();
             heights.map(|&height| u128::from(height)).sum()
@@ -301,6 +362,10 @@ impl<'a> Keeping<'a> {
             let old = matched.of[id].as_ref().and_then(|row| row.1);
             self.fixed[id] = old;
             if old == Some(best.checked.plan().places[id]) {
+                continue;
+            }
+            if self.stop.asked() {
+                self.fixed[id] = None;
                 continue;
             }
             match self

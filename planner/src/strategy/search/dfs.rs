@@ -73,6 +73,9 @@ pub(super) enum Outcome {
     Stopped,
 }
 
+/// Nodes between two questions whether to stop: a limit of nodes holds to this many.
+const ASK: u64 = 256;
+
 /// Who may be next.
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -91,7 +94,8 @@ pub(super) struct Search<'a, 's> {
     candidates: Vec<Candidate>,
     pub(super) nodes: u64,
     limit: u64,
-    stop: &'a dyn Fn() -> bool,
+    /// Asked at every [`ASK`]th node, with their number.
+    stop: &'a dyn Fn(u64) -> bool,
 }
 
 /// What there is to know of the open items of a piece.
@@ -127,7 +131,7 @@ impl<'a, 's> Search<'a, 's> {
         rules: Rules,
         failed: &'a mut Failed,
         limit: u64,
-        stop: &'a dyn Fn() -> bool,
+        stop: &'a dyn Fn(u64) -> bool,
     ) -> Self {
         let rank = vec![0; state.shape.len()];
         Self {
@@ -217,7 +221,9 @@ impl<'a, 's> Search<'a, 's> {
     /// Everyone who may be next, in turn.
     fn node(&mut self, piece: Range<usize>, items: &[u32], last: Last) -> Outcome {
         self.nodes += 1;
-        if self.state.work > self.limit || (self.nodes.is_multiple_of(1024) && (self.stop)()) {
+        if self.state.work > self.limit
+            || (self.nodes.is_multiple_of(ASK) && (self.stop)(self.nodes))
+        {
             return Outcome::Stopped;
         }
         let first = self.candidates.len();

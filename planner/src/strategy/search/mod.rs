@@ -31,55 +31,46 @@ use shape::Shape;
 use state::State;
 
 /// Called now and then with the best height, the bound and the nodes so far.
-pub type Watcher<'a> = dyn Fn(Progress) + Sync + 'a;
+pub(super) type Watcher<'a> = dyn Fn(Progress) + Sync + 'a;
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub(super) struct Progress {
     /// Best height so far, in bytes.
-    pub height: u64,
+    pub(super) height: u64,
     /// Bound so far, in bytes.
-    pub bound: u64,
+    pub(super) bound: u64,
     /// Nodes so far.
-    pub nodes: u64,
+    pub(super) nodes: u64,
 }
 
 /// How long and how to search.
 #[derive(Clone)]
-pub struct Limits<'a> {
-    /// Steps of inner loops, in all; 0: no search.
-    pub work: u64,
+pub(super) struct Limits<'a> {
+    /// Steps of inner loops, for each arena; 0: no search.
+    pub(super) work: u64,
+    /// Nodes, over all arenas; 0: no search.
+    pub(super) nodes: u64,
     /// Seed of the noise in later turns.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// A height that is good enough; none: as low as can be.
-    pub enough: Option<u64>,
+    pub(super) enough: Option<u64>,
     /// Prunings in force.
-    pub rules: Rules,
+    pub(super) rules: Rules,
     /// Asked now and then; true ends the search with the best so far.
-    pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
+    pub(super) cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// Told now and then.
-    pub watcher: Option<&'a Watcher<'a>>,
-}
-
-impl Default for Limits<'_> {
-    fn default() -> Self {
-        Self {
-            work: 1 << 27,
-            seed: 1,
-            enough: None,
-            rules: Rules::ALL,
-            cancel: None,
-            watcher: None,
-        }
-    }
+    pub(super) watcher: Option<&'a Watcher<'a>>,
 }
 
 impl Limits<'_> {
-    /// As by default, but for the work.
-    pub fn of(work: u64) -> Self {
-        Self {
-            work,
-            ..Self::default()
+    fn tell(&self, height: u64, bound: u64, nodes: u64) {
+        if let Some(watcher) = self.watcher {
+            watcher(Progress {
+                height,
+                bound,
+                nodes,
+            });
         }
     }
 }
@@ -89,17 +80,26 @@ const STACK: usize = 64 << 20;
 /// Work of the first turns, by item.
 const FIRST: u64 = 1 << 12;
 
-/// Lowers `plan` where it can, and raises `bounds`; returns the nodes that were searched.
+/// What searches took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spent {
+    /// Nodes.
+    pub(super) nodes: u64,
+    /// Steps of inner loops.
+    pub(super) work: u64,
+}
+
+/// Lowers `plan` where it can, and raises `bounds`; returns what that took.
 pub(super) fn improve(
     problem: &Problem,
     plan: &mut Plan,
     bounds: &mut Bounds,
     limits: &Limits<'_>,
-) -> u64 {
-    let mut nodes = 0;
+) -> Spent {
+    let mut spent = Spent::default();
     for arena in problem.arenas().ids() {
         let bound = bounds.arenas[arena];
-        if limits.work == 0 || plan.heights[arena] <= bound.bytes {
+        if limits.work == 0 || spent.nodes >= limits.nodes || plan.heights[arena] <= bound.bytes {
             continue;
         }
         let inside = |id: &BufferId| {
@@ -113,8 +113,13 @@ pub(super) fn improve(
         let Some(shape) = Shape::new(problem, arena, ids) else {
             continue;
         };
-        let found = apart(&shape, plan.heights[arena], bound.bytes, limits);
-        nodes += found.nodes;
+        let left = Limits {
+            nodes: limits.nodes - spent.nodes,
+            ..limits.clone()
+        };
+        let found = apart(&shape, plan.heights[arena], bound.bytes, &left);
+        spent.nodes += found.nodes;
+        spent.work = spent.work.saturating_add(found.work);
         if let Some(offsets) = found.offsets {
             plan.heights[arena] = found.height;
             "search".clone_into(&mut plan.strategy);
@@ -128,7 +133,7 @@ pub(super) fn improve(
             };
         }
     }
-    nodes
+    spent
 }
 
 fn write(shape: &Shape, arena: ArenaId, offsets: &[i32], places: &mut Table<BufferId, Place>) {
@@ -145,6 +150,7 @@ struct Found {
     height: u64,
     bound: u64,
     nodes: u64,
+    work: u64,
 }
 
 /// On a thread of its own, which has the stack for it.
@@ -171,6 +177,8 @@ struct Turns<'a> {
     /// Searches between the lowest and the best so far.
     restarts: u64,
     work: u64,
+    /// Nothing as low as would be enough was found, whatever was tried.
+    denied: bool,
 }
 
 impl<'a> Turns<'a> {
@@ -180,6 +188,7 @@ impl<'a> Turns<'a> {
             height,
             bound,
             nodes: 0,
+            work: 0,
         };
         Self {
             shape,
@@ -189,12 +198,19 @@ impl<'a> Turns<'a> {
             failed: Failed::new(),
             restarts: 0,
             work: 0,
+            denied: false,
         }
     }
 
     fn done(&self) -> bool {
-        let cancelled = || self.limits.cancel.is_some_and(|cancel| cancel());
-        self.best.height <= self.lowest || self.work >= self.limits.work || cancelled()
+        let Limits { cancel, enough, .. } = *self.limits;
+        // Nothing is as low as would be enough.
+        self.denied
+            || enough.is_some_and(|enough| enough < self.best.bound)
+            || self.best.height <= self.lowest
+            || self.work >= self.limits.work
+            || self.best.nodes >= self.limits.nodes
+            || cancel.is_some_and(|cancel| cancel())
     }
 
     fn run(mut self) -> Found {
@@ -203,15 +219,16 @@ impl<'a> Turns<'a> {
             let doublings = u32::try_from(turn / CYCLE).unwrap_or(u32::MAX).min(40);
             let limit = (FIRST * self.shape.len() as u64).saturating_mul(1 << doublings);
             self.turn(turn, limit);
-            if let Some(watcher) = self.limits.watcher {
-                watcher(Progress {
-                    height: self.best.height,
-                    bound: self.best.bound,
-                    nodes: self.best.nodes,
-                });
-            }
+            let Found {
+                height,
+                bound,
+                nodes,
+                ..
+            } = self.best;
+            self.limits.tell(height, bound, nodes);
             turn += 1;
         }
+        self.best.work = self.work;
         self.best
     }
 
@@ -243,10 +260,20 @@ impl<'a> Turns<'a> {
     /// One depth-first search within `capacity`; a plan that it finds becomes the best.
     fn search(&mut self, capacity: u64, order: Order, limit: u64) {
         let (shape, limits) = (self.shape, self.limits);
+        let Found {
+            height,
+            bound,
+            nodes: before,
+            ..
+        } = self.best;
+        let asked = |nodes: u64| {
+            let nodes = before + nodes;
+            limits.tell(height, bound, nodes);
+            nodes >= limits.nodes || limits.cancel.is_some_and(|cancel| cancel())
+        };
         let limit = limit.min(limits.work.saturating_sub(self.work));
-        let stop = || limits.cancel.is_some_and(|cancel| cancel());
         let state = State::new(shape, capacity);
-        let mut search = Search::new(state, order, limits.rules, &mut self.failed, limit, &stop);
+        let mut search = Search::new(state, order, limits.rules, &mut self.failed, limit, &asked);
         let outcome = search.run();
         self.best.nodes += search.nodes;
         self.work += search.state.work;
@@ -278,7 +305,7 @@ impl<'a> Turns<'a> {
             self.best.bound = self.lowest.min(self.best.height).max(self.best.bound);
         }
         if self.limits.enough.is_some_and(|enough| enough <= capacity) {
-            self.work = self.limits.work; // the answer is no
+            self.denied = true;
         }
     }
 }

@@ -15,7 +15,7 @@ fn least(problem: &Problem) -> u64 {
     let fits = |capacity: &u64| {
         let mut failed = Failed::new();
         let order = Order::of_turn(0, 1);
-        let stop = || false;
+        let stop = |_: u64| false;
         let state = State::new(&shape, *capacity);
         let mut search = Search::new(state, order, Rules::ALL, &mut failed, 1 << 20, &stop);
         search.run() == Outcome::Found

@@ -1,0 +1,207 @@
+//! The answer to a budget: whether a plan fits, and if not, what is needed, where, by whom, and whether
+//! another plan could do.
+
+use crate::conflict;
+use crate::failure::{Diagnostic, Failure, NO};
+use crate::report::Out;
+use crate::session::Session;
+use crate::summary;
+use crate::units::{both, exact, grouped};
+use bayplan_planner::{Conflict, Status, Witness, table};
+use std::path::Path;
+
+/// The answer to a budget.
+pub(crate) struct Verdict {
+    /// Nothing when it is undecided.
+    pub(crate) fits: Option<bool>,
+    /// Buffers that do not fit together.
+    pub(crate) conflict: Option<Conflict>,
+    budget: u64,
+}
+
+/// The best plan for a budget. If one that is as low as possible does not fit, and none that does is ruled
+/// out, it is searched once more for one that is low enough.
+pub(crate) fn within(
+    budget: Option<u64>,
+    mut open: impl FnMut(Option<u64>) -> Result<Session, Failure>,
+) -> Result<Session, Failure> {
+    let session = open(None)?;
+    let Some(budget) = budget else {
+        return Ok(session);
+    };
+    // Of several memories each is as low as it gets; a sum is nothing to search for.
+    let undecided = summary::fits(&session, budget).is_none()
+        && can_search(&session)
+        && !summary::spread::several(&session);
+    if !undecided || session.status.is_some_and(Status::was_cut) {
+        return Ok(session);
+    }
+    let again = open(Some(budget.saturating_sub(session.persistent())))?;
+    let better = summary::fits(&again, budget).is_some() || again.height() < session.height();
+    Ok(if better { again } else { session })
+}
+
+/// Whoever asked for one strategy did not ask for a search.
+fn can_search(session: &Session) -> bool {
+    let named = session.options.get("strategies");
+    named.is_none_or(|names| names == "all")
+}
+
+/// Judges a plan.
+pub(crate) fn judge(session: &Session, budget: u64) -> Result<Verdict, Failure> {
+    let mut fits = summary::fits(session, budget);
+    let mut found = None;
+    if fits != Some(true) && (fits.is_some() || can_search(session)) {
+        found = conflict::find(session, budget.saturating_sub(session.persistent()))?;
+        if found.is_some() {
+            fits = Some(false);
+        }
+    }
+    Ok(Verdict {
+        fits,
+        conflict: found,
+        budget,
+    })
+}
+
+impl Verdict {
+    /// It fits.
+    pub(crate) fn is_yes(&self) -> bool {
+        self.fits == Some(true)
+    }
+
+    /// The table of what does not fit together.
+    pub(crate) fn print(&self, session: &Session, out: &mut Out) -> Result<(), Failure> {
+        match &self.conflict {
+            Some(conflict) => conflict::print(session, conflict, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The conflict for JSON.
+    pub(crate) fn json(&self, session: &Session) -> Option<conflict::Json> {
+        let found = self.conflict.as_ref()?;
+        Some(conflict::json(session, found))
+    }
+
+    /// The refusal.
+    pub(crate) fn failure(&self, session: &Session, output: Option<&Path>) -> Failure {
+        let mut diagnostic = self.diagnostic(session);
+        if let Some(path) = output {
+            let path = path.display();
+            diagnostic.notes.push(format!("{path} was not written"));
+        }
+        Failure::Told {
+            exit: NO,
+            diagnostics: vec![diagnostic],
+        }
+    }
+
+    fn diagnostic(&self, session: &Session) -> Diagnostic {
+        let (state, budget) = (session.persistent(), self.budget);
+        let needed = session.height().saturating_add(state);
+        let proved = summary::proved(session);
+        let figures = summary::Figures::of(session);
+        let title = format!(
+            "a budget of {} does not suffice: {} are needed",
+            exact(budget),
+            exact(needed)
+        );
+        let smallest = if figures.optimal {
+            format!(
+                "the smallest budget that works is {}: no plan is smaller",
+                both(needed)
+            )
+        } else {
+            format!(
+                "the smallest budget that works with these settings is {}",
+                both(needed)
+            )
+        };
+        let mut diagnostic = Diagnostic::new("E0701", title).note(smallest);
+        if state > 0 {
+            diagnostic = diagnostic.note(format!(
+                "{} of them are variables, kept from run to run",
+                exact(state)
+            ));
+        }
+        diagnostic = diagnostic.note(format!(
+            "the fullest step is {}: {}",
+            session.step_label(figures.peak),
+            live(session, &figures)
+        ));
+        let (reason, help) = limit(session, budget, proved, self.fits);
+        diagnostic.note(reason).help(help)
+    }
+}
+
+/// What the limit is, and the way out.
+fn limit(session: &Session, budget: u64, proved: u64, fits: Option<bool>) -> (String, String) {
+    let at_least = exact(proved);
+    if fits.is_none() {
+        let reason = format!(
+            "the limit is the packing: every plan needs {at_least} at least, none of {} or less was found, and none is ruled out",
+            exact(budget)
+        );
+        let named = session.options.get("strategies").map(String::as_str);
+        let help = if matches!(named, None | Some("all")) {
+            "a longer search may find it, or rule it out: --node-limit N or --time-limit TIME"
+        } else {
+            "the search behind all strategies may find it, or rule it out: leave out --strategy"
+        };
+        return (reason, help.into());
+    }
+    let bound = session.bounds.arenas.get(Session::arena());
+    let searched = bound.is_some_and(|bound| matches!(bound.witness, Witness::Search { .. }));
+    if searched || proved <= budget {
+        let reason = format!(
+            "the limit is the packing: a search found no place for everything in {}, and tried all",
+            exact(budget)
+        );
+        return (
+            reason,
+            "what helps: other sizes, alignments or lifetimes of what conflicts".into(),
+        );
+    }
+    if bound.is_some_and(|bound| matches!(bound.witness, Witness::Placed { .. })) {
+        let why = summary::bound_reason(session);
+        let reason = format!("the limit is the given offsets: {at_least} at least ({why})");
+        return (reason, "give other offsets, or none".into());
+    }
+    let why = summary::bound_reason(session);
+    let reason =
+        format!("the limit is the live bytes, no plan can help: {at_least} at least ({why})");
+    let mut ways = vec!["smaller or fewer live buffers"];
+    if let Some(side) = &session.graph {
+        ways = vec![
+            "smaller inputs",
+            "narrower element types",
+            "fewer tensors at that step",
+        ];
+        if !side.part.policy.reuse_inputs {
+            ways.insert(0, "--reuse-inputs, if inputs may be overwritten");
+        }
+    }
+    (reason, format!("what helps: {}", ways.join("; ")))
+}
+
+/// What lives at the fullest step, in words.
+fn live(session: &Session, figures: &summary::Figures) -> String {
+    const SHOWN: usize = 12;
+    let rows: Vec<_> = table::live_at(&session.checked, figures.peak)
+        .into_iter()
+        .filter(|r| session.is_temporary(r.arena))
+        .collect();
+    let names: Vec<String> = rows
+        .iter()
+        .take(SHOWN)
+        .map(|row| format!("{} {}", row.name, grouped(row.size)))
+        .collect();
+    let more = rows.len().saturating_sub(SHOWN);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{} in {}{more}", exact(figures.max_load), names.join(", "))
+}

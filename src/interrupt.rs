@@ -1,0 +1,49 @@
+//! Ctrl-C. While a plan is being made, the first one asks for the best so far; at any other time, and
+//! the second time, it ends the program at once with exit code 130.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const IDLE: u8 = 0;
+const PLANNING: u8 = 1;
+const ASKED: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(IDLE);
+
+/// What shells report of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// Listens from now on. Where the system does not let us, Ctrl-C ends the program as ever.
+pub(crate) fn listen() {
+    let _ = ctrlc::set_handler(|| {
+        if !moved(PLANNING, ASKED) {
+            std::process::exit(INTERRUPTED);
+        }
+    });
+}
+
+fn moved(from: u8, to: u8) -> bool {
+    STATE
+        .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+        .is_ok()
+}
+
+/// Whether planning shall end. Once yes, always yes: what is planned after that ends at once as well.
+pub(crate) fn asked() -> bool {
+    STATE.load(Ordering::Relaxed) == ASKED
+}
+
+/// As long as there is one, Ctrl-C does not end the program the first time.
+pub(crate) struct WhilePlanning(());
+
+impl WhilePlanning {
+    pub(crate) fn new() -> Self {
+        moved(IDLE, PLANNING);
+        Self(())
+    }
+}
+
+impl Drop for WhilePlanning {
+    fn drop(&mut self) {
+        moved(PLANNING, IDLE);
+    }
+}
