@@ -12,7 +12,7 @@ use crate::summary;
 use crate::units::{bytes, grouped};
 use bayplan_graph::Graph;
 use bayplan_graph::stock::Pinned;
-use bayplan_planner::strategy::assign;
+use bayplan_planner::strategy::{assign, keep};
 use bayplan_planner::{Problem, Status, Strategy};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -85,7 +85,8 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
             cut = cut.or(session.status.filter(|status| status.was_cut()));
             let name = strategy.map_or(SEARCH, Strategy::name);
             // Otherwise a strategy met the bound, or it was stopped.
-            if session.checked.plan().strategy == name {
+            let made = &*session.checked.plan().strategy;
+            if made == name || matches!(made, assign::NAME | keep::NAME) {
                 let in_place = session.graph.as_ref().is_some_and(takes_in_place);
                 rows.push(row(&session, name, in_place));
             }

@@ -8,9 +8,10 @@ use bayplan_planner::memory::{Known, Memory, MemoryError, PERSISTENT};
 use bayplan_planner::spill::{Reason, residency};
 use bayplan_planner::strategy::assign::spilled;
 use bayplan_planner::{
-    Arena, ArenaId, Buffer, BufferId, Options, PlannerFault, Problem, Table, plan,
+    Arena, ArenaId, Buffer, BufferId, Options, Planned, PlannerFault, Problem, Status, Table, plan,
 };
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn id(index: usize) -> ArenaId {
     ArenaId::from_index(index)
@@ -120,6 +121,45 @@ fn plans_of_several_memories_repeat() {
         let two = plan(problem.clone(), &brief()).map(|p| p.checked.into_parts());
         assert_eq!(one.ok(), two.ok());
     });
+}
+
+#[test]
+fn a_limit_or_a_wish_to_stop_ends_in_a_plan_too() {
+    let (plans, cut) = (Cell::new(0), Cell::new(0));
+    let make = |t: &mut Tape| memories(t, SMALL, 4);
+    check(300, SMALL.buffers, make, |problem, t| {
+        let full = plan(problem.clone(), &brief());
+        for question in [0, 1 + t.below(8), 1 + t.below(60)] {
+            let asked = AtomicU64::new(0);
+            let cancel = || asked.fetch_add(1, Ordering::Relaxed) >= question;
+            let options = Options {
+                cancel: Some(&cancel),
+                ..brief()
+            };
+            match plan(problem.clone(), &options) {
+                Ok(planned) => {
+                    assert!(violations(problem, planned.checked.plan()).is_empty());
+                    plans.set(plans.get() + 1);
+                    cut.set(cut.get() + u32::from(planned.status == Status::Cancelled));
+                }
+                Err(PlannerFault::Defect(refused)) => panic!("{:?}", refused.violations),
+                // Whoever does not wait may miss what fits; what is proved is so for all.
+                Err(PlannerFault::NoRoom(short)) => assert!(!short.proved || full.is_err()),
+                Err(_) => {}
+            }
+        }
+        let [one, two] = [1, 2].map(|threads| {
+            let options = Options {
+                node_limit: Some(20),
+                threads,
+                ..brief()
+            };
+            plan(problem.clone(), &options).ok()
+        });
+        let told = |p: &Planned| (p.checked.plan().clone(), p.nodes, p.status);
+        assert_eq!(one.as_ref().map(told), two.as_ref().map(told));
+    });
+    assert!(plans.get() > 300 && cut.get() > 100, "{plans:?} {cut:?}");
 }
 
 const TINY: Kind = Kind {

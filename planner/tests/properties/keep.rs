@@ -4,9 +4,12 @@ use crate::generate::{self, Kind, SMALL};
 use crate::tape::{Tape, check};
 use bayplan_planner::check::violations;
 use bayplan_planner::ids::Id;
-use bayplan_planner::strategy::keep::{Earlier, Fate, Why};
-use bayplan_planner::{Arena, ArenaId, Buffer, BufferId, Options, Planned, Problem, Rect, plan};
+use bayplan_planner::strategy::keep::{Earlier, Fate, Old, Why};
+use bayplan_planner::{
+    Arena, ArenaId, Buffer, BufferId, Options, Planned, Problem, Rect, Status, plan,
+};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn brief(keep: Option<&Earlier>) -> Options<'_> {
     Options {
@@ -113,6 +116,39 @@ fn after_one_change_only_what_is_forced_moves() {
         moved_ones.get() * 4 < kept_ones.get(),
         "{moved_ones:?} {kept_ones:?}"
     );
+}
+
+#[test]
+fn however_early_it_is_stopped_the_plan_says_what_it_kept() {
+    let (cut, stays) = (Cell::new(0), Cell::new(0));
+    let make = |t: &mut Tape| generate::problem(t, KIND);
+    check(200, KIND.buffers, make, |problem, t| {
+        if problem.buffers().is_empty() {
+            return;
+        }
+        let (_, earlier) = first(problem);
+        let changed = changed(problem, t);
+        for question in [0, 1 + t.below(8), 1 + t.below(60)] {
+            let asked = AtomicU64::new(0);
+            let cancel = || asked.fetch_add(1, Ordering::Relaxed) >= question;
+            let options = Options {
+                cancel: Some(&cancel),
+                ..brief(Some(&earlier))
+            };
+            let planned = plan(changed.clone(), &options).expect("no limits");
+            let made = planned.checked.plan();
+            assert!(violations(&changed, made).is_empty());
+            let kept = planned.kept.expect("there was an earlier plan");
+            for (id, fate) in kept.fates.iter() {
+                let old = |from: &Old| (from.arena, from.offset);
+                let now = (made.places[id].arena.index(), made.places[id].offset);
+                assert!(!matches!(fate, Fate::Moved { from, .. } if old(from) == now));
+            }
+            stays.set(stays.get() + kept.counts()[0]);
+            cut.set(cut.get() + u32::from(planned.status == Status::Cancelled));
+        }
+    });
+    assert!(cut.get() > 50 && stays.get() > 500, "{cut:?} {stays:?}");
 }
 
 fn three(sizes: [u64; 3]) -> Problem {

@@ -73,3 +73,39 @@ fn fixed_buffers_are_obstacles() {
     // 12 fit under the fixed one, 13 do not: they go above it.
     assert_eq!(least(&Problem::single(buffers).unwrap()), 33);
 }
+
+#[test]
+fn any_height_between_bound_and_plan_may_be_enough() {
+    let buffers = [
+        (0, 2, 5),
+        (1, 4, 4),
+        (3, 6, 6),
+        (5, 7, 3),
+        (0, 4, 2),
+        (3, 7, 1),
+    ];
+    let buffer = |(index, &(start, end, size)): (usize, &(u32, u32, u64))| {
+        Buffer::new(format!("b{index}"), start..end, size)
+    };
+    let problem = Problem::single(buffers.iter().enumerate().map(buffer).collect()).unwrap();
+    let (shape, optimum) = (shape(&problem), least(&problem));
+    let bound = Bounds::new(&problem).arenas[ArenaId::from_index(0)].bytes;
+    let stacked: u64 = problem.buffers().values().map(Buffer::size).sum();
+    assert!(bound <= optimum && optimum + 4 < stacked);
+    for (height, enough) in (optimum..=stacked).flat_map(|h| (0..=h + 1).map(move |e| (h, e))) {
+        let limits = Limits {
+            work: 1 << 20,
+            nodes: u64::MAX,
+            seed: 1,
+            enough: Some(enough),
+            rules: Rules::ALL,
+            cancel: None,
+            watcher: None,
+        };
+        let found = Turns::new(&shape, height, bound, &limits).run();
+        assert!(found.height <= enough.max(optimum).min(height) || enough < bound);
+        assert!(found.bound <= optimum && found.height >= optimum);
+        let denied = found.bound > enough;
+        assert_eq!(denied, enough < optimum, "{enough} of {height}");
+    }
+}
