@@ -245,26 +245,38 @@ fn row(session: &Session, strategy: &'static str, in_place: bool) -> Row {
     }
 }
 
+/// Of several memories together there is no bound worth a word.
+fn title(table: &Json, several: bool) -> String {
+    let naive = format!("{} if nothing were shared", bytes(table.naive_bytes));
+    if several {
+        return format!("{}: in several memories; {naive}", table.input);
+    }
+    let bound = table.lower_bound_bytes;
+    let (short, exact) = (bytes(bound), grouped(bound));
+    format!("{}: bound {short} ({exact} bytes), {naive}", table.input)
+}
+
 fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
-    out.line(&format!(
-        "{}: bound {} ({} bytes), {} if nothing were shared",
-        table.input,
-        bytes(table.lower_bound_bytes),
-        grouped(table.lower_bound_bytes),
-        bytes(table.naive_bytes)
-    ))?;
+    let spills = table
+        .rows
+        .iter()
+        .any(|row| row.spilled_traffic_bytes.is_some());
+    out.line(&title(table, spills))?;
     let any = table.rows.iter().any(|row| row.in_place);
-    let mut grid = Grid::new(vec![
+    let mut columns = vec![
         left("strategy", 0),
         left("in-place", 3),
         right("arena", 0),
         right("bytes", 2),
         right("of bound", 1),
-        right("spilled traffic", 4),
         right("ms", 1),
-    ]);
+    ];
+    if spills {
+        columns.insert(5, right("spilled traffic", 4));
+    }
+    let mut grid = Grid::new(columns);
     for row in &table.rows {
-        grid.row(vec![
+        let mut cells = vec![
             row.strategy.into(),
             if !any {
                 String::new()
@@ -280,9 +292,12 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
             } else {
                 String::new()
             },
-            row.spilled_traffic_bytes.map_or_else(String::new, grouped),
             format!("{:.1}", row.elapsed_ms),
-        ]);
+        ];
+        if let Some(spilled) = row.spilled_traffic_bytes {
+            cells.insert(5, grouped(spilled));
+        }
+        grid.row(cells);
     }
     let width = out.width;
     out.text(&grid.lines(width))?;

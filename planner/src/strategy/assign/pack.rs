@@ -36,6 +36,8 @@ pub(super) struct Packer<'a> {
 const ALL: u64 = 4;
 /// ... and each of them at most this part.
 const EACH: u64 = 64;
+/// An arena with a capacity is lowered with this part of it: what it does not need serves nobody else.
+const LIMITED: u64 = 16;
 
 impl<'a> Packer<'a> {
     pub(super) fn new(problem: &'a Problem, options: &'a Options<'a>, stop: &'a Stop<'a>) -> Self {
@@ -99,7 +101,9 @@ impl<'a> Packer<'a> {
         let mut bounds = Bounds::new(&problem);
         let ran = portfolio::run(&problem, &bounds, self.options, self.stop, None);
         let (mut plan, tried) = ran.expect("there are strategies");
-        let work = self.options.work_limit;
+        let limited = self.problem.arenas()[arena].capacity.is_some();
+        let part = limited.then(|| self.options.part_of_work(LIMITED));
+        let work = part.or(self.options.work_limit);
         self.improve(&problem, &mut plan, &mut bounds, self.options, work);
         (packed(members, &plan), tried)
     }
