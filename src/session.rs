@@ -16,6 +16,7 @@ use bayplan_graph::stock::{self, Pinned};
 use bayplan_graph::{CertifiedPlan, Graph, GraphPlan, Lifetimes, PlanOptions, Policy, Profile};
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
+use bayplan_planner::strategy::improve;
 use bayplan_planner::strategy::search::Limits;
 use bayplan_planner::{
     ArenaId, Bounds, CheckedPlan, Options, Problem, Step, Strategy, Tried, check,
@@ -276,6 +277,7 @@ pub(crate) fn plan_problem(
     let names = strategy_names(&strategies);
     let options = Options {
         search: search(&strategies),
+        improve: improvement(&strategies),
         strategies,
         observer: Some(&observer),
         ..Options::default()
@@ -307,6 +309,15 @@ fn search(strategies: &[Strategy]) -> Limits<'static> {
     Limits {
         work,
         ..Limits::default()
+    }
+}
+
+fn improvement(strategies: &[Strategy]) -> improve::Limits<'static> {
+    let none = improve::Limits::of(0);
+    if strategies == Strategy::ALL {
+        improve::Limits::default()
+    } else {
+        none
     }
 }
 
@@ -376,6 +387,7 @@ pub(crate) fn plan_graph(
         policy: policy(planning),
         packing: Options {
             search: search(&strategies),
+            improve: improvement(&strategies),
             strategies,
             observer: Some(&observer),
             ..Options::default()

@@ -5,8 +5,11 @@
 //! does not depend on the number of threads.
 
 mod floors;
+mod fold;
 mod greedy;
+pub mod improve;
 mod min_offset;
+mod online;
 pub mod search;
 
 use crate::bounds::Bounds;
@@ -157,7 +160,9 @@ pub struct Options<'a> {
     pub stop_at_bound: bool,
     /// For progress bars.
     pub observer: Option<&'a Observer<'a>>,
-    /// The exact search behind the strategies.
+    /// Improvement of large plans, behind the strategies.
+    pub improve: improve::Limits<'a>,
+    /// The exact search behind that.
     pub search: search::Limits<'a>,
 }
 
@@ -167,6 +172,7 @@ impl Default for Options<'_> {
             strategies: Strategy::ALL.to_vec(),
             stop_at_bound: true,
             observer: None,
+            improve: improve::Limits::default(),
             search: search::Limits::default(),
         }
     }
@@ -240,18 +246,27 @@ pub fn use_threads(threads: usize) -> Result<(), rayon::ThreadPoolBuildError> {
 /// Strategies that run side by side; a constant, so that results do not depend on the machine.
 const BATCH: usize = 2;
 
-/// Plans `problem`: bounds, strategies, check.
+/// From this many buffers on, only the first strategies run: improvement does more than the others.
+const LARGE: usize = 1 << 14;
+/// How many those are.
+const FIRST: usize = 4;
+/// From this many on, the fastest one and improvement come first, and end it if what is left to
+/// gain is less than this part of the bound.
+const HUGE: usize = 1 << 17;
+const CLOSE: u64 = 1000;
+
+/// Plans `problem`: bounds, strategies, improvement, search, check.
 pub fn plan(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFault> {
     let mut bounds = Bounds::new(&problem);
-    let (mut best, tried) =
-        run_strategies(&problem, &bounds, options).ok_or(PlannerFault::NoStrategy)?;
-    let nodes = search::improve(&problem, &mut best, &mut bounds, &options.search);
-    let checked = check::check(problem, claimed(best, &bounds))
+    let mut best = Best::default();
+    let nodes = best.find(&problem, &mut bounds, options);
+    let plan = best.plan.ok_or(PlannerFault::NoStrategy)?;
+    let checked = check::check(problem, claimed(plan, &bounds))
         .map_err(|refused| explain(*refused, &bounds))?;
     Ok(Planned {
         checked,
         bounds,
-        tried,
+        tried: best.tried,
         nodes,
     })
 }
@@ -274,48 +289,132 @@ pub fn adopt(
     })
 }
 
-fn run_strategies(
-    problem: &Problem,
-    bounds: &Bounds,
-    options: &Options<'_>,
-) -> Option<(Plan, Vec<Tried>)> {
-    let mut best: Option<(Cost, Plan)> = None;
-    let mut tried = Vec::new();
-    for (batch, strategies) in options.strategies.chunks(BATCH).enumerate() {
-        let left = options.strategies.len() - batch * BATCH - strategies.len();
-        // The first one always ends: there has to be a plan.
-        let limit = |index: usize| {
-            if batch + index == 0 {
-                usize::MAX
-            } else {
-                GIVE_UP
+/// The best plan so far, and what was tried for it.
+#[derive(Default)]
+struct Best {
+    plan: Option<Plan>,
+    tried: Vec<Tried>,
+}
+
+impl Best {
+    /// All that the options allow; returns the nodes of the search.
+    fn find(&mut self, problem: &Problem, bounds: &mut Bounds, options: &Options<'_>) -> u64 {
+        let count = problem.buffers().len();
+        let all = options.strategies == Strategy::ALL && options.improve.work > 0;
+        let mut strategies = &options.strategies[..];
+        if all {
+            self.find_folded(problem, bounds, options);
+            if self.meets(bounds, 0) && options.stop_at_bound {
+                return 0;
             }
-        };
-        let run = |(index, &strategy): (usize, &Strategy)| {
-            let plan = strategy.run_within(problem, limit(index));
-            let heights = plan.as_ref().map(|plan| plan.heights.clone());
-            let tried = Tried { strategy, heights };
-            if let Some(observer) = options.observer {
-                observer(&tried, left + strategies.len() - 1 - index);
+            if count >= LARGE {
+                strategies = &strategies[..FIRST];
             }
-            (plan, tried)
-        };
-        let plans: Vec<(Option<Plan>, Tried)> =
-            strategies.par_iter().enumerate().map(run).collect();
-        for (plan, row) in plans {
-            tried.push(row);
-            let Some(plan) = plan else { continue };
-            let cost = Cost::of(problem, &plan);
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, plan));
+            if count >= HUGE {
+                self.run(problem, bounds, options, &[Strategy::StartFirstFit]);
+                self.improve(problem, bounds, options);
+                if self.meets(bounds, CLOSE) && options.stop_at_bound {
+                    return 0;
+                }
             }
         }
-        let done = best.as_ref().is_some_and(|(_, plan)| meets(plan, bounds));
-        if options.stop_at_bound && done {
-            break;
+        self.run(problem, bounds, options, strategies);
+        self.improve(problem, bounds, options);
+        let Some(plan) = &mut self.plan else { return 0 };
+        search::improve(problem, plan, bounds, &options.search)
+    }
+
+    /// Plans a smaller problem, of which every plan is a plan of this one.
+    fn find_folded(&mut self, problem: &Problem, bounds: &Bounds, options: &Options<'_>) {
+        let Some(folded) = fold::fold(problem) else {
+            return;
+        };
+        let options = Options {
+            observer: None,
+            ..options.clone()
+        };
+        let mut inner = Self::default();
+        let mut inner_bounds = bounds.clone();
+        inner.run(&folded.problem, bounds, &options, &options.strategies);
+        inner.improve(&folded.problem, bounds, &options);
+        let Some(mut plan) = inner.plan else { return };
+        search::improve(
+            &folded.problem,
+            &mut plan,
+            &mut inner_bounds,
+            &options.search,
+        );
+        let name = format!("fold, {}", plan.strategy);
+        self.offer(
+            problem,
+            with_heights(problem, folded.unfold(&plan.places), &name),
+        );
+    }
+
+    fn improve(&mut self, problem: &Problem, bounds: &Bounds, options: &Options<'_>) {
+        if let Some(plan) = &mut self.plan {
+            improve::improve(problem, plan, bounds, &options.improve);
         }
     }
-    best.map(|(_, plan)| (plan, tried))
+
+    /// Takes `plan` if it is better; the earlier one on ties.
+    fn offer(&mut self, problem: &Problem, plan: Plan) {
+        let better = |best: &Plan| Cost::of(problem, &plan) < Cost::of(problem, best);
+        if self.plan.as_ref().is_none_or(better) {
+            self.plan = Some(plan);
+        }
+    }
+
+    /// Whether all heights are at their bounds, or above by less than one part in so many (0: none).
+    fn meets(&self, bounds: &Bounds, parts: u64) -> bool {
+        let near = |(arena, &height): (ArenaId, &u64)| {
+            let bound = bounds.arenas[arena].bytes;
+            let margin = bound.checked_div(parts).unwrap_or(0);
+            height <= bound.saturating_add(margin)
+        };
+        let plan = self.plan.as_ref();
+        plan.is_some_and(|plan| plan.heights.iter().all(near))
+    }
+
+    /// Runs strategies two at a time, until one meets the bound.
+    fn run(
+        &mut self,
+        problem: &Problem,
+        bounds: &Bounds,
+        options: &Options<'_>,
+        strategies: &[Strategy],
+    ) {
+        for (batch, together) in strategies.chunks(BATCH).enumerate() {
+            let left = strategies.len() - batch * BATCH - together.len();
+            let first = batch == 0 && self.plan.is_none();
+            let run = |(index, &strategy): (usize, &Strategy)| {
+                // The first one always ends: there has to be a plan.
+                let limit = if first && index == 0 {
+                    usize::MAX
+                } else {
+                    GIVE_UP
+                };
+                let plan = strategy.run_within(problem, limit);
+                let heights = plan.as_ref().map(|plan| plan.heights.clone());
+                let tried = Tried { strategy, heights };
+                if let Some(observer) = options.observer {
+                    observer(&tried, left + together.len() - 1 - index);
+                }
+                (plan, tried)
+            };
+            let plans: Vec<(Option<Plan>, Tried)> =
+                together.par_iter().enumerate().map(run).collect();
+            for (plan, row) in plans {
+                self.tried.push(row);
+                if let Some(plan) = plan {
+                    self.offer(problem, plan);
+                }
+            }
+            if options.stop_at_bound && self.meets(bounds, 0) {
+                break;
+            }
+        }
+    }
 }
 
 /// What makes a plan worse: bytes over capacity first, then the sum of the heights.
@@ -340,12 +439,6 @@ impl Cost {
                 .sum(),
         }
     }
-}
-
-fn meets(plan: &Plan, bounds: &Bounds) -> bool {
-    plan.heights
-        .iter()
-        .all(|(arena, &height)| height == bounds.arenas[arena].bytes)
 }
 
 fn claimed(mut plan: Plan, bounds: &Bounds) -> Plan {
