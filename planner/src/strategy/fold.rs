@@ -51,7 +51,7 @@ pub(super) struct Folded {
 
 /// Joins what fits; nothing where fewer than half of the buffers would go.
 pub(super) fn fold(problem: &Problem) -> Option<Folded> {
-    if !problem.pairs().is_empty() {
+    if !problem.pairs().is_empty() || problem.buffers().is_empty() {
         return None;
     }
     let (mut parts, mut pieces, mut rest) = (Vec::new(), Vec::new(), Vec::new());

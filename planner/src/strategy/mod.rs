@@ -250,8 +250,8 @@ const BATCH: usize = 2;
 const LARGE: usize = 1 << 14;
 /// How many those are.
 const FIRST: usize = 4;
-/// From this many on, the fastest one and improvement come first, and end it if what is left to
-/// gain is less than this part of the bound.
+/// From this many on, improvement comes right behind folding or the fastest strategy, and ends it if
+/// much was folded, or what is left to gain is less than this part of the bound.
 const HUGE: usize = 1 << 17;
 const CLOSE: u64 = 1000;
 
@@ -311,9 +311,14 @@ impl Best {
                 strategies = &strategies[..FIRST];
             }
             if count >= HUGE {
-                self.run(problem, bounds, options, &[Strategy::StartFirstFit]);
-                self.improve(problem, bounds, options);
-                if self.meets(bounds, CLOSE) && options.stop_at_bound {
+                let folded = self.plan.is_some();
+                if !folded {
+                    self.run(problem, bounds, options, &[Strategy::StartFirstFit]);
+                }
+                let mut quick = options.clone();
+                quick.improve.close = CLOSE;
+                self.improve(problem, bounds, &quick);
+                if folded || self.meets(bounds, CLOSE) && options.stop_at_bound {
                     return 0;
                 }
             }

@@ -8,6 +8,7 @@
 mod damage;
 mod files;
 mod generate;
+mod improve;
 mod invariance;
 mod oracle;
 mod search;

@@ -68,7 +68,7 @@ impl<'a> Board<'a> {
 
     /// Takes out everything that ends above `capacity`. False if some of that cannot move.
     pub(super) fn cut(&mut self, capacity: u64, style: Style) -> bool {
-        self.work += self.items.len() as u64 / 8;
+        self.work += 1 + self.items.len() as u64 / 8;
         for item in 0..self.items.len() {
             if self.offsets[item] + self.items.size[item] > capacity {
                 if self.items.fixed[item] || self.items.size[item] > capacity {

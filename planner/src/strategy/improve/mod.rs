@@ -43,6 +43,8 @@ pub struct Limits<'a> {
     pub least: usize,
     /// A height that is good enough; none: as low as can be.
     pub enough: Option<u64>,
+    /// A height above the bound by less than one part in so many is good enough; 0: none is.
+    pub close: u64,
     /// Asked now and then; true ends it with the best so far.
     pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// Told after every try.
@@ -57,6 +59,7 @@ impl Default for Limits<'_> {
             seed: 1,
             least: 400,
             enough: None,
+            close: 0,
             cancel: None,
             watcher: None,
         }
@@ -98,8 +101,10 @@ pub(super) fn improve(
 ) -> u64 {
     let mut work = 0;
     for arena in problem.arenas().ids() {
-        let bound = bounds.arenas[arena].bytes.max(limits.enough.unwrap_or(0));
-        if work >= limits.work || plan.heights[arena] <= bound {
+        let bound = bounds.arenas[arena].bytes;
+        let close = bound.saturating_add(bound.checked_div(limits.close).unwrap_or(0));
+        let enough = close.max(limits.enough.unwrap_or(0));
+        if work >= limits.work || plan.heights[arena] <= enough {
             continue;
         }
         let ids = inside(problem, arena, |id| plan.places[id].arena);
@@ -108,7 +113,7 @@ pub(super) fn improve(
         }
         let items = Items::new(problem, arena, ids);
         let offsets = items.ids.iter().map(|&id| plan.places[id].offset);
-        let mut tries = Tries::new(problem, &items, offsets.collect(), bound, limits);
+        let mut tries = Tries::new(problem, &items, offsets.collect(), (bound, enough), limits);
         let by_buffer = limits.by_buffer.saturating_mul(items.len() as u64);
         tries.run(by_buffer.min(limits.work - work));
         work += tries.board.work;
@@ -151,13 +156,15 @@ const STYLES: [Style; 4] = [
     },
 ];
 
-/// Work of the first tries, at the bound, by buffer and in all.
+/// Work of the first try, at the bound, by buffer and at most.
 const BOLD: u64 = 1 << 12;
 const MOST: u64 = 1 << 26;
-/// How many those are.
-const BOLDEST: usize = 2;
-/// Work of the shortest try.
+/// With more buffers it is left out, and the first steps are smaller: too many would have to move.
+const MANY: usize = 1 << 17;
+/// Work of the shortest try, by buffer, at least and at most.
+const SHORT_BY_BUFFER: u64 = 1 << 5;
 const SHORT: u64 = 1 << 20;
+const SHORT_MOST: u64 = 1 << 22;
 /// The smallest step is the gap shifted by this.
 const FINEST: u32 = 10;
 
@@ -166,6 +173,7 @@ struct Tries<'a> {
     limits: &'a Limits<'a>,
     random: Random,
     bound: u64,
+    enough: u64,
     height: u64,
     best: Vec<u64>,
     /// The next step is the gap shifted by this.
@@ -182,7 +190,7 @@ impl<'a> Tries<'a> {
         problem: &'a Problem,
         items: &'a Items,
         offsets: Vec<u64>,
-        bound: u64,
+        (bound, enough): (u64, u64),
         limits: &'a Limits<'a>,
     ) -> Self {
         let board = Board::new(problem, items, offsets.clone());
@@ -192,8 +200,9 @@ impl<'a> Tries<'a> {
             limits,
             random: Random(limits.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
             bound,
+            enough,
             best: offsets,
-            shift: 0,
+            shift: if items.len() < MANY { 0 } else { 2 },
             style: 0,
             vain: 0,
             tries: 0,
@@ -201,11 +210,11 @@ impl<'a> Tries<'a> {
     }
 
     fn run(&mut self, work: u64) {
-        while self.height > self.bound && self.board.work < work && !self.limits.cancelled() {
+        while self.height > self.enough && self.board.work < work && !self.limits.cancelled() {
             let step = ((self.height - self.bound) >> self.shift).max(1);
             let limit = self.share().min(work - self.board.work);
             self.tries += 1;
-            if self.attempt(self.height - step, limit) {
+            if self.attempt((self.height - step).max(self.bound), limit) {
                 self.shift = self.shift.saturating_sub(1);
                 self.vain = 0;
             } else {
@@ -221,12 +230,15 @@ impl<'a> Tries<'a> {
         }
     }
 
-    /// Work that the next try may take: much for the first ones, then by Luby's sequence.
+    /// Work that the next try may take: much for the first one, then by Luby's sequence.
     fn share(&self) -> u64 {
-        let bold = BOLD * self.best.len() as u64;
-        match self.tries.checked_sub(BOLDEST) {
-            None => bold.clamp(SHORT, MOST),
-            Some(index) => SHORT << luby(index),
+        let buffers = self.best.len() as u64;
+        let short = (SHORT_BY_BUFFER * buffers).clamp(SHORT, SHORT_MOST);
+        let bold = (BOLD * buffers).clamp(SHORT, MOST);
+        match self.tries.checked_sub(1) {
+            None if self.best.len() < MANY => bold,
+            None => short,
+            Some(index) => short << luby(index),
         }
     }
 
@@ -234,12 +246,8 @@ impl<'a> Tries<'a> {
     fn next(&mut self) {
         self.style = (self.style + 1) % STYLES.len();
         self.vain += 1;
-        let patience = if self.tries == BOLDEST {
-            0
-        } else {
-            STYLES.len()
-        };
-        if self.vain < patience {
+        let bold = self.tries == 1 && self.shift == 0;
+        if self.vain < STYLES.len() && !bold {
             return;
         }
         self.vain = 0;
