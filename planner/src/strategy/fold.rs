@@ -70,6 +70,10 @@ pub(super) fn fold(problem: &Problem) -> Option<Folded> {
         if pieces.len() == before {
             break;
         }
+        let first = before + rest.len() == problem.buffers().len();
+        if first && 8 * pieces.len() > 7 * before {
+            return None; // it will not come to half
+        }
     }
     if 2 * (pieces.len() + rest.len()) > problem.buffers().len() {
         return None;

@@ -182,7 +182,7 @@ struct Tries<'a> {
     /// Tries in vain since the step was last changed.
     vain: usize,
     /// Tries so far.
-    tries: usize,
+    begun: usize,
 }
 
 impl<'a> Tries<'a> {
@@ -205,7 +205,7 @@ impl<'a> Tries<'a> {
             shift: if items.len() < MANY { 0 } else { 2 },
             style: 0,
             vain: 0,
-            tries: 0,
+            begun: 0,
         }
     }
 
@@ -213,7 +213,7 @@ impl<'a> Tries<'a> {
         while self.height > self.enough && self.board.work < work && !self.limits.cancelled() {
             let step = ((self.height - self.bound) >> self.shift).max(1);
             let limit = self.share().min(work - self.board.work);
-            self.tries += 1;
+            self.begun += 1;
             if self.attempt((self.height - step).max(self.bound), limit) {
                 self.shift = self.shift.saturating_sub(1);
                 self.vain = 0;
@@ -235,7 +235,7 @@ impl<'a> Tries<'a> {
         let buffers = self.best.len() as u64;
         let short = (SHORT_BY_BUFFER * buffers).clamp(SHORT, SHORT_MOST);
         let bold = (BOLD * buffers).clamp(SHORT, MOST);
-        match self.tries.checked_sub(1) {
+        match self.begun.checked_sub(1) {
             None if self.best.len() < MANY => bold,
             None => short,
             Some(index) => short << luby(index),
@@ -246,7 +246,7 @@ impl<'a> Tries<'a> {
     fn next(&mut self) {
         self.style = (self.style + 1) % STYLES.len();
         self.vain += 1;
-        let bold = self.tries == 1 && self.shift == 0;
+        let bold = self.begun == 1 && self.shift == 0;
         if self.vain < STYLES.len() && !bold {
             return;
         }
