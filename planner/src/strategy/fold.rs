@@ -58,7 +58,7 @@ pub(super) fn fold(problem: &Problem) -> Option<Folded> {
     for (id, buffer) in problem.buffers().iter() {
         let part = u32::try_from(parts.len()).expect("ids are u32");
         parts.push(Part::One(id));
-        match piece(buffer, part) {
+        match piece(problem, id, part) {
             Some(piece) => pieces.push(piece),
             None => rest.push((buffer.clone(), part)),
         }
@@ -93,14 +93,15 @@ pub(super) fn fold(problem: &Problem) -> Option<Folded> {
     })
 }
 
-fn piece(buffer: &Buffer, part: u32) -> Option<Piece> {
+fn piece(problem: &Problem, id: BufferId, part: u32) -> Option<Piece> {
+    let buffer = &problem.buffers()[id];
     let ([rect], [arena]) = (&buffer.extent[..], &buffer.arenas[..]) else {
         return None;
     };
     let plain = rect.lo == 0 && buffer.fixed_offset.is_none();
     plain.then_some(Piece {
         arena: *arena,
-        alignment: buffer.alignment,
+        alignment: problem.alignment(id, *arena),
         steps: rect.steps,
         size: rect.hi,
         part,
@@ -220,6 +221,16 @@ mod tests {
         let places = folded.unfold(&places);
         let offsets: Vec<u64> = places.values().map(|place| place.offset).collect();
         assert_eq!(offsets, [5, 5, 9, 5]);
+    }
+
+    #[test]
+    fn stacks_keep_the_alignment_of_the_arena() {
+        let mut arena = crate::problem::Arena::new("arena");
+        arena.alignment = 4;
+        let buffers = vec![Buffer::new("a", 0..3, 5), Buffer::new("b", 0..3, 6)];
+        let problem = Problem::new(vec![arena].into(), buffers.into(), Vec::new());
+        let folded = fold(&problem.unwrap()).unwrap();
+        assert_eq!(folded.problem.buffers().values().next().unwrap().size(), 14);
     }
 
     #[test]
