@@ -50,7 +50,7 @@ fn lowers(cases: u32, kind: Kind, least: u32) {
     let make = |t: &mut Tape| generate::problem(t, kind);
     check(cases, kind.buffers, make, |problem, _| {
         let greedy = Strategy::StartFirstFit.run(problem);
-        let planned = improved(problem, 1 << 16);
+        let planned = improved(problem, 1 << 20);
         let heights = &planned.checked.plan().heights;
         let mut pairs = heights.values().zip(greedy.heights.values());
         assert!(pairs.all(|(ours, greedy)| ours <= greedy));
@@ -69,7 +69,7 @@ fn whatever_a_problem_has_is_kept() {
 fn the_same_options_give_the_same_plan() {
     let make = |t: &mut Tape| generate::problem(t, LARGE);
     check(20, LARGE.buffers, make, |problem, _| {
-        let plans = [(); 2].map(|()| improved(problem, 1 << 16));
+        let plans = [(); 2].map(|()| improved(problem, 1 << 20));
         assert_eq!(plans[0].checked.plan(), plans[1].checked.plan());
     });
 }

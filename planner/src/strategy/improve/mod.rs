@@ -212,7 +212,8 @@ impl<'a> Tries<'a> {
     fn run(&mut self, work: u64) {
         while self.height > self.enough && self.board.work < work && !self.limits.cancelled() {
             let step = ((self.height - self.bound) >> self.shift).max(1);
-            let limit = self.share().min(work - self.board.work);
+            // No try takes all that is left.
+            let limit = self.share().min((work - self.board.work).div_ceil(4));
             self.begun += 1;
             if self.attempt((self.height - step).max(self.bound), limit) {
                 self.shift = self.shift.saturating_sub(1);
