@@ -1,8 +1,8 @@
 //! The front door: bounds, strategies, search, check.
 
-use super::search::{self, Limits};
+use super::stages::Stages;
 use super::stop::{Reason, Stop};
-use super::{Options, Progress, Stage, Tried, portfolio, quick, with_heights};
+use super::{Options, Tried, quick, with_heights};
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
 use crate::ids::{ArenaId, BufferId, Id, Table};
@@ -128,9 +128,16 @@ fn planned(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFa
     } else {
         rayon::join(|| Bounds::new(&problem), || Some(quick::place(&problem)))
     };
-    let (mut best, tried) =
-        portfolio::run(&problem, &bounds, options, &stop, spare).ok_or(PlannerFault::NoStrategy)?;
-    let nodes = improve(&problem, &mut best, &mut bounds, options, &stop);
+    if options.strategies.is_empty() {
+        return Err(PlannerFault::NoStrategy);
+    }
+    let mut stages = Stages::new(options, &stop);
+    stages.run(&problem, &mut bounds);
+    let (found, tried, nodes) = (stages.best.plan, stages.best.tried, stages.nodes);
+    let best = found.unwrap_or_else(|| {
+        let places = spare.unwrap_or_else(|| quick::place(&problem));
+        with_heights(&problem, places, quick::NAME)
+    });
     let status = status(&best, &bounds, options, &stop);
     let checked = check::check(problem, claimed(best, &bounds))
         .map_err(|refused| explain(*refused, &bounds))?;
@@ -141,36 +148,6 @@ fn planned(problem: Problem, options: &Options<'_>) -> Result<Planned, PlannerFa
         nodes,
         status,
     })
-}
-
-/// The search behind the strategies; returns its nodes.
-fn improve(
-    problem: &Problem,
-    best: &mut Plan,
-    bounds: &mut Bounds,
-    options: &Options<'_>,
-    stop: &Stop<'_>,
-) -> u64 {
-    let asked = || stop.asked();
-    let watcher = |at: search::Progress| {
-        if let Some(report) = options.progress {
-            report(&Progress {
-                stage: Stage::Search { nodes: at.nodes },
-                height: Some(at.height),
-                bound: at.bound,
-            });
-        }
-    };
-    let limits = Limits {
-        work: options.work(),
-        nodes: options.node_limit.unwrap_or(u64::MAX),
-        seed: options.seed,
-        enough: options.enough,
-        rules: options.rules,
-        cancel: Some(&asked),
-        watcher: Some(&watcher),
-    };
-    search::improve(problem, best, bounds, &limits)
 }
 
 /// Makes a plan of places that someone else chose (a stock runtime's planner, say): true heights,

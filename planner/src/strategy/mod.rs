@@ -1,18 +1,22 @@
 //! The strategies, and the front door: problem in, checked plan out.
 //!
 //! [`plan()`] computes the bounds, runs the strategies in a fixed order until one meets the bound
-//! (`portfolio`), lowers the best plan by [`search`], and passes it through [`crate::check()`]. The
+//! (`portfolio`), lowers the best plan by [`improve`] and [`search`] (`stages`: which of them, on what), and passes it through [`crate::check()`]. The
 //! result does not depend on the number of threads. [`Options`] say how long and how; a plan that time
 //! or the caller cut short says so ([`Status`]).
 
 mod floors;
+mod fold;
 mod front;
 mod greedy;
+pub mod improve;
 mod min_offset;
+mod online;
 mod options;
 mod portfolio;
 mod quick;
 pub mod search;
+mod stages;
 mod stop;
 
 pub use front::{Planned, PlannerFault, Status, adopt, plan};

@@ -1,6 +1,7 @@
 //! How to plan: which strategies, how long, and who is told.
 
 use super::Strategy;
+use super::improve::Effort;
 use super::search::Rules;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub enum Stage {
         /// Buffers to be placed, over all of them.
         buffers: u64,
     },
+    /// Large plans are improved.
+    Improvement,
     /// The exact search runs.
     Search {
         /// Nodes so far. Nodes a second: their growth between two calls, by the caller's clock.
@@ -122,6 +125,9 @@ pub struct Options<'a> {
     /// None: [`Options::EFFORT`] where neither `node_limit` nor `time_limit` is given, otherwise no
     /// limit.
     pub work_limit: Option<u64>,
+    /// Effort of the improvement of large plans, between the strategies and the search. A time limit lifts
+    /// it where a problem is too large for the search.
+    pub improve: Effort,
     /// Wall-clock time after which the best plan so far is taken.
     pub time_limit: Option<Duration>,
     /// Threads for the strategies; 0: those of rayon's pool that the caller is in.
@@ -143,10 +149,11 @@ impl Options<'_> {
     /// The work of the search where no limit is given: about a second.
     pub const EFFORT: u64 = 1 << 27;
 
-    /// As by default, without the search.
+    /// As by default, without improvement and search.
     pub fn greedy() -> Self {
         Self {
             work_limit: Some(0),
+            improve: Effort::of(0),
             ..Self::default()
         }
     }
@@ -172,6 +179,7 @@ impl Default for Options<'_> {
             stop_at_bound: true,
             node_limit: None,
             work_limit: None,
+            improve: Effort::default(),
             time_limit: None,
             threads: 0,
             seed: 1,

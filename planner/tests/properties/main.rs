@@ -10,6 +10,7 @@ mod conflict;
 mod damage;
 mod files;
 mod generate;
+mod improve;
 mod invariance;
 mod limits;
 mod oracle;
