@@ -34,9 +34,9 @@ pub(crate) fn packing<'a>(
         node_limit: effort.node_limit,
         work_limit: alone.then_some(0),
         improve: if alone {
-            Effort::of(0)
+            improve::Effort::of(0)
         } else {
-            Effort::default()
+            improve::Effort::default()
         },
         time_limit: effort.time_limit,
         seed: effort.seed,

@@ -41,7 +41,9 @@ impl<'a> Stages<'a> {
     /// Does all that the options allow. Without `stop` there is a plan then, if there is any strategy.
     pub(super) fn run(&mut self, problem: &Problem, bounds: &mut Bounds) {
         let mut strategies = &self.options.strategies[..];
-        if *strategies == Strategy::ALL && self.options.improve.work > 0 {
+        let effort = self.options.improve;
+        let large = effort.work > 0 && problem.buffers().len() >= effort.least;
+        if *strategies == Strategy::ALL && large {
             self.fold(problem, bounds);
             if self.done(bounds) {
                 return;
