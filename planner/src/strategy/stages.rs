@@ -94,7 +94,10 @@ impl<'a> Stages<'a> {
         let mut bounds = bounds.clone();
         inner.strategies(&folded.problem, &bounds, &silent.strategies);
         inner.improve(&folded.problem, &bounds, 0);
-        inner.search(&folded.problem, &mut bounds);
+        if problem.buffers().len() >= LARGE {
+            // Otherwise the search of this one sees what is folded, too.
+            inner.search(&folded.problem, &mut bounds);
+        }
         self.nodes += inner.nodes;
         if let Some(plan) = inner.best.plan {
             let name = format!("fold, {}", plan.strategy);

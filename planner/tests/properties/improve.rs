@@ -77,7 +77,7 @@ fn the_same_options_give_the_same_plan() {
 }
 
 /// A rectangle of 40,000 steps and 2^30 bytes in so many pieces, the largest one cut next.
-fn cut(pieces: usize) -> Problem {
+pub(crate) fn cut(pieces: usize) -> Problem {
     let mut state = 7_u64;
     let mut draw = |limit: u64| {
         state = state

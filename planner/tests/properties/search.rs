@@ -1,9 +1,11 @@
 //! The exact search against trying everything, and each of its prunings against doing without.
 
 use crate::generate::Kind;
+use crate::improve::cut;
 use crate::tape::Tape;
 use crate::tiny::{TINY, optimum, tiny};
 use bayplan_planner::ids::Id;
+use bayplan_planner::strategy::improve::Effort;
 use bayplan_planner::strategy::search::Rules;
 use bayplan_planner::{ArenaId, Options, Planned, Problem, Strategy, plan};
 use std::cell::Cell;
@@ -119,4 +121,17 @@ fn the_same_options_give_the_same_plan() {
         assert_eq!(plans[0].checked.plan(), plans[1].checked.plan());
         assert_eq!(plans[0].nodes, plans[1].nodes);
     });
+}
+
+#[test]
+fn what_was_cut_is_put_together_again() {
+    for pieces in [20, 50, 100, 200] {
+        let options = Options {
+            work_limit: Some(1 << 24),
+            improve: Effort::of(0),
+            ..Options::default()
+        };
+        let planned = plan(cut(pieces), &options).expect("no limits");
+        assert!(planned.is_optimal(), "{pieces}");
+    }
 }

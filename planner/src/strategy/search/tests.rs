@@ -1,5 +1,9 @@
 //! Shapes and turns on small problems with known answers.
 
+use super::dfs::{Outcome, Search};
+use super::failed::Failed;
+use super::keys::Order;
+use super::state::State;
 use super::*;
 use crate::ids::Id;
 use crate::problem::{Arena, Buffer, Pair, Problem, Proof};
