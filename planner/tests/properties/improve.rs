@@ -76,7 +76,7 @@ fn the_same_options_give_the_same_plan() {
     });
 }
 
-/// A rectangle of 40,000 steps and 2^30 bytes in so many pieces, the largest one cut next.
+/// A rectangle of 40,000 steps and 2^24 bytes in so many pieces, the largest one cut next.
 pub(crate) fn cut(pieces: usize) -> Problem {
     let mut state = 7_u64;
     let mut draw = |limit: u64| {
@@ -85,7 +85,7 @@ pub(crate) fn cut(pieces: usize) -> Problem {
             .wrapping_add(1);
         (state >> 33) % limit
     };
-    let mut left = vec![(0_u32, 40_000_u32, 1_u64 << 30)];
+    let mut left = vec![(0_u32, 40_000_u32, 1_u64 << 24)];
     while left.len() < pieces {
         left.sort_by_key(|&(start, end, bytes)| u64::from(end - start) * bytes);
         let (start, end, bytes) = left.pop().expect("one at least");
@@ -108,7 +108,7 @@ pub(crate) fn cut(pieces: usize) -> Problem {
 #[test]
 fn folding_gives_back_what_was_cut() {
     let planned = plan(cut(500), &Options::default()).expect("no limits");
-    assert_eq!(planned.height(), 1 << 30);
+    assert_eq!(planned.height(), 1 << 24);
     assert!(planned.is_optimal());
     assert!(planned.checked.plan().strategy.starts_with("fold"));
 }

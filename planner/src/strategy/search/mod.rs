@@ -98,10 +98,12 @@ pub(super) fn improve(
         let proves = ids
             .iter()
             .all(|&id| problem.buffers()[id].arenas == [arena]);
-        let Some(shape) = Shape::new(problem, arena, ids) else {
+        let Some(shape) = Shape::new(problem, arena, ids, plan.heights[arena]) else {
             continue;
         };
-        let twin = proves.then(|| Twin::new(problem, arena)).flatten();
+        let twin = proves
+            .then(|| Twin::new(problem, arena, plan.heights[arena]))
+            .flatten();
         let left = Limits {
             nodes: limits.nodes - nodes,
             ..limits.clone()
@@ -142,12 +144,12 @@ struct Twin {
 }
 
 impl Twin {
-    fn new(problem: &Problem, arena: ArenaId) -> Option<Self> {
+    fn new(problem: &Problem, arena: ArenaId, height: u64) -> Option<Self> {
         let folded = fold(problem)?;
         let buffers = folded.problem.buffers().iter();
         let inside = buffers.filter(|(_, b)| b.arenas == [arena] && !b.extent.is_empty());
         let ids = inside.map(|(id, _)| id).collect();
-        let shape = Shape::new(&folded.problem, arena, ids)?;
+        let shape = Shape::new(&folded.problem, arena, ids, height)?;
         Some(Self { folded, shape })
     }
 

@@ -10,7 +10,7 @@ use crate::problem::{Arena, Buffer, Pair, Problem, Proof};
 
 fn shape(problem: &Problem) -> Shape {
     let ids = problem.buffers().ids().collect();
-    Shape::new(problem, ArenaId::from_index(0), ids).unwrap()
+    Shape::new(problem, ArenaId::from_index(0), ids, 1000).unwrap()
 }
 
 /// The least capacity within which a search finds a plan.
