@@ -279,7 +279,7 @@ impl<'a> Occupancy<'a> {
 }
 
 /// Cuts from a forbidden range what a pair allows.
-fn relax(range: &mut (u64, u64), pair: &Pair, buffer: BufferId, other_offset: u64) {
+pub(crate) fn relax(range: &mut (u64, u64), pair: &Pair, buffer: BufferId, other_offset: u64) {
     if pair.upper == buffer {
         range.1 = range.1.min(other_offset.saturating_add(pair.distance));
     } else if let Some(highest) = other_offset.checked_sub(pair.distance) {

@@ -100,6 +100,11 @@ impl Bar {
                     .set_position(u64::try_from(share).unwrap_or(PARTS).min(PARTS));
                 self.bar.set_message(best);
             }
+            Stage::Improvement => {
+                self.look("{spinner} {prefix}  {elapsed}  {wide_msg}");
+                self.bar.set_prefix("improvement");
+                self.bar.set_message(best);
+            }
             Stage::Search { nodes } => {
                 if !shown.searching || nodes < shown.mark.1 {
                     self.look("{spinner} {prefix}  {elapsed}  {wide_msg}");

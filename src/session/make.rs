@@ -10,8 +10,8 @@ use crate::report::progress::Bar;
 use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::stock::{self, Pinned};
 use bayplan_graph::{Graph, GraphPlan, PlanOptions};
-use bayplan_planner::strategy::Reporter;
 use bayplan_planner::strategy::keep::Earlier;
+use bayplan_planner::strategy::{Reporter, improve};
 use bayplan_planner::{Options, Problem, Progress, Status, Strategy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +35,11 @@ pub(crate) fn packing<'a>(
         strategies,
         node_limit: effort.node_limit,
         work_limit: alone.then_some(0),
+        improve: if alone {
+            improve::Effort::of(0)
+        } else {
+            improve::Effort::default()
+        },
         time_limit: effort.time_limit,
         seed: effort.seed,
         enough: effort.enough,

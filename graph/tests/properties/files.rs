@@ -94,6 +94,7 @@ fn changed_text_is_refused_or_a_graph_that_can_be_planned() {
     let quick = PlanOptions {
         packing: Options {
             strategies: vec![Strategy::SizeFirstFit],
+            work_limit: Some(0),
             ..Options::default()
         },
         ..PlanOptions::default()

@@ -95,7 +95,11 @@ fn refused_when_taken(graph: &Arc<Graph>, plan: &GraphPlan, decision: &Decision)
     let Ok((problem, placed)) = problem else {
         return Some(true);
     };
-    let made = bayplan_planner::plan(problem, &Options::default()).expect("no limits");
+    let quick = Options {
+        work_limit: Some(1 << 12),
+        ..Options::default()
+    };
+    let made = bayplan_planner::plan(problem, &quick).expect("no limits");
     let locations = placement::locate(&placed, made.checked.plan()).expect("they belong together");
     let reuse_inputs = plan.policy.reuse_inputs;
     let refused = refused(graph, schedule, made.checked, &locations, reuse_inputs);

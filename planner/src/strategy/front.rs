@@ -1,9 +1,9 @@
 //! The front door: bounds, strategies, search, check.
 
-use super::search::{self, Limits, Spent};
 use super::shortage::Shortage;
+use super::stages::Stages;
 use super::stop::{Reason, Stop};
-use super::{Options, Progress, Stage, Tried, assign, keep, portfolio, quick, with_heights};
+use super::{Options, Tried, assign, keep, quick, with_heights};
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
 use crate::ids::{ArenaId, BufferId, Id, Table};
@@ -155,9 +155,13 @@ fn placed(
     } else {
         rayon::join(|| Bounds::new(&problem), || Some(quick::place(&problem)))
     };
-    let (mut best, tried) =
-        portfolio::run(&problem, &bounds, options, stop, spare).ok_or(PlannerFault::NoStrategy)?;
-    let nodes = improve(&problem, &mut best, &mut bounds, options, stop).nodes;
+    let mut stages = Stages::new(options, stop);
+    stages.run(&problem, &mut bounds);
+    let (found, tried, nodes) = (stages.best.plan, stages.best.tried, stages.spent.nodes);
+    let best = found.unwrap_or_else(|| {
+        let places = spare.unwrap_or_else(|| quick::place(&problem));
+        with_heights(&problem, places, quick::NAME)
+    });
     let status = status(&best, &bounds, options, stop);
     let planned = sealed(problem, best, bounds, status)?;
     Ok(Planned {
@@ -184,36 +188,6 @@ pub(super) fn sealed(
         status,
         kept: None,
     })
-}
-
-/// The search behind the strategies; returns what it took.
-pub(super) fn improve(
-    problem: &Problem,
-    best: &mut Plan,
-    bounds: &mut Bounds,
-    options: &Options<'_>,
-    stop: &Stop<'_>,
-) -> Spent {
-    let asked = || stop.asked();
-    let watcher = |at: search::Progress| {
-        if let Some(report) = options.progress {
-            report(&Progress {
-                stage: Stage::Search { nodes: at.nodes },
-                height: Some(at.height),
-                bound: at.bound,
-            });
-        }
-    };
-    let limits = Limits {
-        work: options.work(),
-        nodes: options.node_limit.unwrap_or(u64::MAX),
-        seed: options.seed,
-        enough: options.enough,
-        rules: options.rules,
-        cancel: Some(&asked),
-        watcher: Some(&watcher),
-    };
-    search::improve(problem, best, bounds, &limits)
 }
 
 /// Makes a plan of places that someone else chose (a stock runtime's planner, say): true heights,

@@ -3,7 +3,7 @@
 //! Fixed buffers are placed before all others. A buffer with several arenas goes into the first
 //! that it fits into, or the last one if it fits nowhere (the checker then says so).
 
-use super::{Strategy, TICK, Tick};
+use super::{Strategy, TICK, Tick, online};
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::{Lifetime, Step};
 use crate::occupancy::{Occupancy, TimeIndex};
@@ -25,6 +25,21 @@ pub(super) fn place(
     if tick(0) {
         return None;
     }
+    if matches!(strategy, Strategy::StartFirstFit | Strategy::StartBestFit)
+        && let Some(places) = online::place(problem, &order, fit)
+    {
+        return Some(places);
+    }
+    one_by_one(problem, order, fit, limit, tick)
+}
+
+fn one_by_one(
+    problem: &Problem,
+    order: Vec<BufferId>,
+    fit: Fit,
+    limit: usize,
+    tick: &Tick<'_>,
+) -> Option<Table<BufferId, Place>> {
     let mut occupancy = Occupancy::with_fixed(problem);
     for (placed, buffer) in order.into_iter().enumerate() {
         if placed % TICK == TICK - 1 && tick(TICK as u64) {
@@ -179,6 +194,32 @@ fn by_breadth(problem: &Problem) -> Vec<BufferId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sweep_places_like_the_search_for_gaps() {
+        let mut state = 3_u64;
+        let mut draw = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % limit
+        };
+        let buffers = (0..500).map(|index| {
+            let start = u32::try_from(draw(300)).unwrap();
+            let end = start + 1 + u32::try_from(draw(40)).unwrap();
+            let buffer = Buffer::new(format!("b{index}"), start..end, draw(90));
+            buffer.aligned([1, 4, 6][usize::try_from(draw(3)).unwrap()])
+        });
+        let problem = Problem::single(buffers.collect()).unwrap();
+        for strategy in [Strategy::StartFirstFit, Strategy::StartBestFit] {
+            let (order, fit) = order(&problem, strategy);
+            let swept = online::place(&problem, &order, fit).unwrap();
+            assert_eq!(
+                Some(swept),
+                one_by_one(&problem, order, fit, usize::MAX, &|_| false)
+            );
+        }
+    }
 
     #[test]
     fn breadth_finds_buffers_that_begin_where_as_much_ends() {

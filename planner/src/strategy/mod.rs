@@ -1,22 +1,27 @@
 //! The strategies, and the front door: problem in, checked plan out.
 //!
 //! [`plan()`] computes the bounds, runs the strategies in a fixed order until one meets the bound
-//! (`portfolio`), lowers the best plan by [`search`], and passes it through [`crate::check()`]. Where
-//! buffers may be in several arenas, [`assign`] decides who is where; [`keep`] holds on to an earlier plan. The
+//! (`portfolio`), lowers the best plan by [`improve`] and [`search`] (`stages`: which of them, on what), and
+//! passes it through [`crate::check()`]. Where buffers may be in several arenas, [`assign`] decides who is
+//! where; [`keep`] holds on to an earlier plan. The
 //! result does not depend on the number of threads. [`Options`] say how long and how; a plan that time
 //! or the caller cut short says so ([`Status`]).
 
 pub mod assign;
 mod floors;
+mod fold;
 mod front;
 mod greedy;
+pub mod improve;
 pub mod keep;
 mod min_offset;
+mod online;
 mod options;
 mod portfolio;
 mod quick;
 pub mod search;
 pub mod shortage;
+mod stages;
 mod stop;
 
 pub use front::{Planned, PlannerFault, Status, adopt, plan};

@@ -1,6 +1,7 @@
 //! How to plan: which strategies, how long, and who is told.
 
 use super::Strategy;
+use super::improve::Effort;
 use super::keep::Earlier;
 use super::search::Rules;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub enum Stage {
         /// Buffers to be placed, over all of them.
         buffers: u64,
     },
+    /// Large plans are improved.
+    Improvement,
     /// The exact search runs.
     Search {
         /// Nodes so far. Nodes a second: their growth between two calls, by the caller's clock.
@@ -123,6 +126,9 @@ pub struct Options<'a> {
     /// None: [`Options::EFFORT`] where neither `node_limit` nor `time_limit` is given, otherwise no
     /// limit.
     pub work_limit: Option<u64>,
+    /// Effort of the improvement of large plans, between the strategies and the search. A time limit lifts
+    /// it where a problem is too large for the search.
+    pub improve: Effort,
     /// Wall-clock time after which the best plan so far is taken.
     pub time_limit: Option<Duration>,
     /// Threads for the strategies; 0: those of rayon's pool that the caller is in.
@@ -146,10 +152,11 @@ impl Options<'_> {
     /// The work of the search where no limit is given: about a second.
     pub const EFFORT: u64 = 1 << 27;
 
-    /// As by default, without the search.
+    /// As by default, without improvement and search.
     pub fn greedy() -> Self {
         Self {
             work_limit: Some(0),
+            improve: Effort::of(0),
             ..Self::default()
         }
     }
@@ -161,10 +168,19 @@ impl Options<'_> {
             .unwrap_or(if open { u64::MAX } else { Self::EFFORT })
     }
 
-    /// The work of a search that answers a question on the way to the plan: this part of what the usual
-    /// effort is, however long there is time.
-    pub(super) fn part_of_work(&self, part: u64) -> u64 {
-        self.work().min(Self::EFFORT) / part
+    /// For a question on the way to the plan: this part of what the usual effort is, however long there
+    /// is time.
+    pub(super) fn brief(&self, part: u64) -> Self {
+        let work = self.improve.work / part;
+        Self {
+            work_limit: Some(self.work().min(Self::EFFORT) / part),
+            time_limit: None,
+            improve: Effort {
+                work,
+                ..self.improve
+            },
+            ..self.clone()
+        }
     }
 
     /// Whether nothing more is asked of an arena with this height and this bound.
@@ -181,6 +197,7 @@ impl Default for Options<'_> {
             stop_at_bound: true,
             node_limit: None,
             work_limit: None,
+            improve: Effort::default(),
             time_limit: None,
             threads: 0,
             seed: 1,

@@ -1,10 +1,10 @@
 //! The strategies, two at a time, until one meets the bound.
 
 use super::stop::Stop;
-use super::{Options, Progress, Stage, Strategy, quick, with_heights};
+use super::{Options, Progress, Stage, Strategy};
 use crate::bounds::Bounds;
-use crate::ids::{ArenaId, BufferId, Id, Table};
-use crate::plan::{Place, Plan};
+use crate::ids::{ArenaId, Id, Table};
+use crate::plan::Plan;
 use crate::problem::Problem;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -27,62 +27,77 @@ pub struct Tried {
     pub heights: Option<Table<ArenaId, u64>>,
 }
 
-/// The best plan of the strategies, and what each of them reached. There is a plan, however early `stop`
-/// says so: `spare`, or one like it. Nothing if there is no strategy.
-pub(super) fn run(
-    problem: &Problem,
-    bounds: &Bounds,
-    options: &Options<'_>,
-    stop: &Stop<'_>,
-    spare: Option<Table<BufferId, Place>>,
-) -> Option<(Plan, Vec<Tried>)> {
-    let tally = Tally::new(problem, bounds, options, stop);
-    let mut best: Option<(Cost, Plan)> = None;
-    let mut tried = Vec::new();
-    for (batch, strategies) in options.strategies.chunks(BATCH).enumerate() {
-        // The first one ends by itself: there has to be a plan.
-        let limit = |index: usize| {
-            if batch + index == 0 {
-                usize::MAX
-            } else {
-                GIVE_UP
-            }
-        };
-        let run = |(index, &strategy): (usize, &Strategy)| {
-            let tick = |placed: u64| tally.placed(placed);
-            let plan = strategy.run_within(problem, limit(index), &tick);
-            tally.ended(plan.as_ref());
-            let heights = plan.as_ref().map(|plan| plan.heights.clone());
-            (plan, Tried { strategy, heights })
-        };
-        let plans: Vec<(Option<Plan>, Tried)> =
-            strategies.par_iter().enumerate().map(run).collect();
-        for (plan, row) in plans {
-            tried.push(row);
-            let Some(plan) = plan else { continue };
-            let cost = Cost::of(problem, &plan);
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, plan));
-            }
-        }
-        let done = best
-            .as_ref()
-            .is_some_and(|(_, plan)| settled(plan, bounds, options));
-        if (options.stop_at_bound && done) || stop.asked() {
-            break;
+/// The best plan so far, and what was tried for it.
+#[derive(Default)]
+pub(super) struct Best {
+    pub(super) plan: Option<Plan>,
+    pub(super) tried: Vec<Tried>,
+}
+
+impl Best {
+    /// Takes `plan` if it is better; the earlier one on ties.
+    pub(super) fn offer(&mut self, problem: &Problem, plan: Plan) {
+        let better = |best: &Plan| Cost::of(problem, &plan) < Cost::of(problem, best);
+        if self.plan.as_ref().is_none_or(better) {
+            self.plan = Some(plan);
         }
     }
-    if options.strategies.is_empty() {
-        return None;
+
+    /// Whether every arena is as low as can be, or as was asked for.
+    pub(super) fn settled(&self, bounds: &Bounds, options: &Options<'_>) -> bool {
+        let settled = |(arena, &height)| options.settled(height, bounds.arenas[arena].bytes);
+        let plan = self.plan.as_ref();
+        plan.is_some_and(|plan| plan.heights.iter().all(settled))
     }
-    let plan = best.map_or_else(
-        || {
-            let places = spare.unwrap_or_else(|| quick::place(problem));
-            with_heights(problem, places, quick::NAME)
-        },
-        |(_, plan)| plan,
-    );
-    Some((plan, tried))
+
+    /// Whether every arena is above its bound by no more than one part in so many.
+    pub(super) fn close(&self, bounds: &Bounds, parts: u64) -> bool {
+        let close = |(arena, &height): (ArenaId, &u64)| {
+            let bound = bounds.arenas[arena].bytes;
+            height <= bound.saturating_add(bound / parts)
+        };
+        let plan = self.plan.as_ref();
+        plan.is_some_and(|plan| plan.heights.iter().all(close))
+    }
+
+    /// Runs strategies until one meets the bound, or `stop` says so. Without `stop` there is a plan then,
+    /// if there is any strategy.
+    pub(super) fn run(
+        &mut self,
+        problem: &Problem,
+        bounds: &Bounds,
+        (options, stop): (&Options<'_>, &Stop<'_>),
+        strategies: &[Strategy],
+    ) {
+        let tally = Tally::new(problem, bounds, (options, stop), strategies.len());
+        for (batch, together) in strategies.chunks(BATCH).enumerate() {
+            let first = batch == 0 && self.plan.is_none();
+            let run = |(index, &strategy): (usize, &Strategy)| {
+                // The first one ends by itself: there has to be a plan.
+                let limit = if first && index == 0 {
+                    usize::MAX
+                } else {
+                    GIVE_UP
+                };
+                let tick = |placed: u64| tally.placed(placed);
+                let plan = strategy.run_within(problem, limit, &tick);
+                tally.ended(plan.as_ref());
+                let heights = plan.as_ref().map(|plan| plan.heights.clone());
+                (plan, Tried { strategy, heights })
+            };
+            let plans: Vec<(Option<Plan>, Tried)> =
+                together.par_iter().enumerate().map(run).collect();
+            for (plan, row) in plans {
+                self.tried.push(row);
+                if let Some(plan) = plan {
+                    self.offer(problem, plan);
+                }
+            }
+            if (options.stop_at_bound && self.settled(bounds, options)) || stop.asked() {
+                break;
+            }
+        }
+    }
 }
 
 /// What the strategies of a run have reached together, for whoever watches.
@@ -91,6 +106,8 @@ struct Tally<'a> {
     stop: &'a Stop<'a>,
     bound: u64,
     buffers: u64,
+    /// Strategies that will run if none meets the bound.
+    of: usize,
     placed: AtomicU64,
     ended: AtomicUsize,
     /// Least height of the first arena.
@@ -101,8 +118,8 @@ impl<'a> Tally<'a> {
     fn new(
         problem: &Problem,
         bounds: &Bounds,
-        options: &'a Options<'a>,
-        stop: &'a Stop<'a>,
+        (options, stop): (&'a Options<'a>, &'a Stop<'a>),
+        of: usize,
     ) -> Self {
         let first = bounds.arenas.values().next();
         Self {
@@ -110,6 +127,7 @@ impl<'a> Tally<'a> {
             stop,
             bound: first.map_or(0, |bound| bound.bytes),
             buffers: problem.buffers().len() as u64,
+            of,
             placed: AtomicU64::new(0),
             ended: AtomicUsize::new(0),
             height: AtomicU64::new(u64::MAX),
@@ -140,7 +158,7 @@ impl<'a> Tally<'a> {
         let Some(report) = self.options.progress else {
             return;
         };
-        let of = self.options.strategies.len();
+        let of = self.of;
         let height = self.height.load(Ordering::Relaxed);
         report(&Progress {
             stage: Stage::Strategies {
@@ -177,10 +195,4 @@ impl Cost {
                 .sum(),
         }
     }
-}
-
-/// Whether every arena is as low as can be, or as was asked for.
-fn settled(plan: &Plan, bounds: &Bounds, options: &Options<'_>) -> bool {
-    let mut arenas = plan.heights.iter();
-    arenas.all(|(arena, &height)| options.settled(height, bounds.arenas[arena].bytes))
 }

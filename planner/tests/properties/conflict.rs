@@ -97,9 +97,8 @@ fn a_conflict_is_found_among_many_that_have_nothing_to_do_with_it() {
     let found = Cell::new(0);
     tiny(300, PLAIN, |problem, t: &mut Tape| {
         let all: Vec<BufferId> = problem.buffers().ids().collect();
-        // Nothing at all fits everywhere.
         let Some(capacity) = least(problem, &all).checked_sub(1) else {
-            return;
+            return; // nothing fits everywhere
         };
         let mut buffers: Vec<Buffer> = problem.buffers().values().cloned().collect();
         for n in 0..40_u32 {

@@ -32,7 +32,7 @@ fn cancelled_at(problem: &Problem, question: u64) -> (Planned, u64) {
 #[test]
 fn however_early_it_is_stopped_there_is_a_plan() {
     let (quick, late) = (Cell::new(0), Cell::new(0));
-    problems(60, |problem, t| {
+    problems(120, |problem, t| {
         for question in [0, 1, 1 + t.below(8), t.below(200)] {
             let (planned, asked) = cancelled_at(problem, question);
             let made = planned.checked.plan();

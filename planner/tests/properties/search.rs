@@ -1,9 +1,11 @@
 //! The exact search against trying everything, and each of its prunings against doing without.
 
 use crate::generate::Kind;
+use crate::improve::cut;
 use crate::tape::Tape;
 use crate::tiny::{TINY, optimum, tiny};
 use bayplan_planner::ids::Id;
+use bayplan_planner::strategy::improve::Effort;
 use bayplan_planner::strategy::search::Rules;
 use bayplan_planner::{ArenaId, Options, Planned, Problem, Strategy, plan};
 use std::cell::Cell;
@@ -119,4 +121,20 @@ fn the_same_options_give_the_same_plan() {
         assert_eq!(plans[0].checked.plan(), plans[1].checked.plan());
         assert_eq!(plans[0].nodes, plans[1].nodes);
     });
+}
+
+#[test]
+fn what_was_cut_is_mostly_put_together_again() {
+    let sizes = [20, 30, 50, 80, 100, 150, 200, 300];
+    let optimal = sizes.into_iter().filter(|&pieces| {
+        let options = Options {
+            work_limit: Some(1 << 24),
+            improve: Effort::of(0),
+            ..Options::default()
+        };
+        let planned = plan(cut(pieces), &options).expect("no limits");
+        planned.is_optimal()
+    });
+    let optimal: Vec<usize> = optimal.collect();
+    assert!(optimal.len() >= 6, "{optimal:?}");
 }

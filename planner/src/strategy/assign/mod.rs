@@ -123,6 +123,7 @@ fn finish(packer: &Packer<'_>, assigned: &Assigned) -> (Table<BufferId, Place>, 
     };
     let mut places: Table<BufferId, Place> = assigned.places.ids().map(first).collect();
     let mut tried: Vec<Tried> = Vec::new();
+    let mut lows = Table::filled(0, arenas.len());
     for arena in arenas.ids() {
         let ids = assigned
             .places
@@ -130,6 +131,7 @@ fn finish(packer: &Packer<'_>, assigned: &Assigned) -> (Table<BufferId, Place>, 
             .filter(|&id| assigned.places[id] == arena);
         let members: Vec<BufferId> = ids.collect();
         let (mut low, rows) = packer.lowest(arena, &members);
+        let height = low.height;
         if let Some(known) = &assigned.packed[arena]
             && known.height < low.height
         {
@@ -138,7 +140,7 @@ fn finish(packer: &Packer<'_>, assigned: &Assigned) -> (Table<BufferId, Place>, 
         for (id, offset) in low.places {
             places[id].offset = offset;
         }
-        pack::join(&mut tried, &rows, arena, arenas.len());
+        pack::join(&mut tried, (&rows, height), arena, &mut lows);
     }
     (places, tried)
 }

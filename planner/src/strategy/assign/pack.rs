@@ -3,10 +3,10 @@
 //! Goes in: an arena and who is in it. Comes out: offsets and a height; either the first found within a
 //! capacity, or the lowest that strategies and search find.
 
-use super::super::front::improve;
 use super::super::search::Spent;
+use super::super::stages::Stages;
 use super::super::stop::Stop;
-use super::super::{Options, Progress, Stage, Tried, portfolio};
+use super::super::{Options, Progress, Stage, Tried, quick, with_heights};
 use crate::bounds::Bounds;
 use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::part::part;
@@ -46,7 +46,7 @@ impl<'a> Packer<'a> {
             options,
             stop,
             nodes: Cell::new(0),
-            work: Cell::new(options.part_of_work(ALL)),
+            work: Cell::new(options.brief(ALL).work()),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Packer<'a> {
 
     /// Nothing is left for searches.
     pub(super) fn exhausted(&self) -> bool {
-        self.stopped() || (self.options.part_of_work(ALL) > 0 && self.work.get() == 0)
+        self.stopped() || (self.options.work() > 0 && self.work.get() == 0)
     }
 
     /// Pairs may overlap, so that a load may be more than a height.
@@ -79,64 +79,64 @@ impl<'a> Packer<'a> {
 
     /// The first packing within `capacity`, or the lowest that was found.
     pub(super) fn within(&self, arena: ArenaId, members: &[BufferId], capacity: u64) -> Packed {
-        let problem = part(self.problem, arena, members);
-        let mut bounds = Bounds::new(&problem);
+        let brief = self.options.brief(EACH);
         let options = Options {
             stop_at_bound: true,
             enough: Some(capacity),
-            progress: None,
-            ..self.options.clone()
+            work_limit: Some(brief.work().min(self.work.get())),
+            ..brief
         };
-        let ran = portfolio::run(&problem, &bounds, &options, self.stop, None);
-        let (mut plan, _) = ran.expect("there are strategies");
-        let each = self.options.part_of_work(EACH).min(self.work.get());
-        let spent = self.improve(&problem, &mut plan, &mut bounds, &options, Some(each));
+        let (packed, _, spent) = self.pack(arena, members, &options);
         self.work.set(self.work.get().saturating_sub(spent.work));
-        packed(members, &plan)
+        packed
     }
 
     /// The lowest packing that strategies and search find, and what each strategy reached.
     pub(super) fn lowest(&self, arena: ArenaId, members: &[BufferId]) -> (Packed, Vec<Tried>) {
-        let problem = part(self.problem, arena, members);
-        let mut bounds = Bounds::new(&problem);
-        let ran = portfolio::run(&problem, &bounds, self.options, self.stop, None);
-        let (mut plan, tried) = ran.expect("there are strategies");
         let limited = self.problem.arenas()[arena].capacity.is_some();
-        let part = limited.then(|| self.options.part_of_work(LIMITED));
-        let work = part.or(self.options.work_limit);
-        self.improve(&problem, &mut plan, &mut bounds, self.options, work);
-        (packed(members, &plan), tried)
+        let options = if limited {
+            self.options.brief(LIMITED)
+        } else {
+            self.options.clone()
+        };
+        let (packed, tried, _) = self.pack(arena, members, &options);
+        (packed, tried)
     }
 
-    /// Searches with what is left of the nodes, and counts those that it takes.
-    fn improve(
+    /// Packs with what is left of the nodes, and counts those that it takes.
+    fn pack(
         &self,
-        problem: &Problem,
-        plan: &mut Plan,
-        bounds: &mut Bounds,
+        arena: ArenaId,
+        members: &[BufferId],
         options: &Options<'_>,
-        work_limit: Option<u64>,
-    ) -> Spent {
+    ) -> (Packed, Vec<Tried>, Spent) {
+        let problem = part(self.problem, arena, members);
         let before = self.nodes.get();
-        let outer = self.options.progress;
+        let outer = options.progress;
         let report = |progress: &Progress| {
-            if let (Some(report), Stage::Search { nodes }) = (outer, progress.stage) {
-                let nodes = before + nodes;
-                report(&Progress {
-                    stage: Stage::Search { nodes },
-                    ..*progress
-                });
+            let stage = match progress.stage {
+                Stage::Search { nodes } => Stage::Search {
+                    nodes: before + nodes,
+                },
+                stage => stage,
+            };
+            if let Some(report) = outer {
+                report(&Progress { stage, ..*progress });
             }
         };
-        let limits = Options {
+        let options = Options {
             node_limit: options.node_limit.map(|all| all.saturating_sub(before)),
-            work_limit,
             progress: outer.map(|_| &report as _),
             ..options.clone()
         };
-        let spent = improve(problem, plan, bounds, &limits, self.stop);
-        self.nodes.set(before + spent.nodes);
-        spent
+        let mut stages = Stages::new(&options, self.stop);
+        stages.run(&problem, &mut Bounds::new(&problem));
+        self.nodes.set(before + stages.spent.nodes);
+        let plan = stages.best.plan.unwrap_or_else(|| {
+            let places = quick::place(&problem);
+            with_heights(&problem, places, quick::NAME)
+        });
+        (packed(members, &plan), stages.best.tried, stages.spent)
     }
 }
 
@@ -148,26 +148,25 @@ fn packed(members: &[BufferId], plan: &Plan) -> Packed {
     }
 }
 
-/// Adds what the strategies reached in one arena. A strategy that was not needed there stands at the
-/// height of the best.
-pub(super) fn join(all: &mut Vec<Tried>, rows: &[Tried], arena: ArenaId, arenas: usize) {
+/// Adds what the strategies reached in one arena; `lows` has the height of the best of them in each arena so
+/// far, and gets this one's. A strategy that was not needed there stands at that height.
+pub(super) fn join(
+    all: &mut Vec<Tried>,
+    (rows, height): (&[Tried], u64),
+    arena: ArenaId,
+    lows: &mut Table<ArenaId, u64>,
+) {
     let only = ArenaId::from_index(0);
     let heights = rows.iter().filter_map(|row| row.heights.as_ref());
-    let best = heights.map(|heights| heights[only]).min().unwrap_or(0);
-    let known: Table<ArenaId, u64> = match all.last() {
-        Some(_) => (0..arenas)
-            .map(|index| least(all, ArenaId::from_index(index)))
-            .collect(),
-        None => Table::filled(0, arenas),
-    };
-    for (index, row) in rows.iter().enumerate() {
-        if all.len() <= index {
-            all.push(Tried {
-                strategy: row.strategy,
-                heights: Some(known.clone()),
-            });
-        }
+    // Folding may have met the bound before any strategy ran.
+    let best = heights.map(|heights| heights[only]).min().unwrap_or(height);
+    for row in rows.get(all.len()..).unwrap_or_default() {
+        all.push(Tried {
+            strategy: row.strategy,
+            heights: Some(lows.clone()),
+        });
     }
+    lows[arena] = best;
     for (index, tried) in all.iter_mut().enumerate() {
         let height = match rows.get(index) {
             Some(row) => row.heights.as_ref().map(|heights| heights[only]),
@@ -178,9 +177,4 @@ pub(super) fn join(all: &mut Vec<Tried>, rows: &[Tried], arena: ArenaId, arenas:
             (heights, _) => *heights = None,
         }
     }
-}
-
-fn least(all: &[Tried], arena: ArenaId) -> u64 {
-    let heights = all.iter().filter_map(|tried| tried.heights.as_ref());
-    heights.map(|heights| heights[arena]).min().unwrap_or(0)
 }

@@ -301,10 +301,10 @@ impl<'a> Keeping<'a> {
             ..self.options.clone()
         };
         if let Some(limits) = limits {
+            options = options.brief(PART);
             let only = limits.values().next().filter(|_| limits.len() == 1);
             let budget = self.earlier.budget.unwrap_or(u64::MAX);
             options.enough = only.map(|&limit| limit.min(budget));
-            options.work_limit = Some(self.options.part_of_work(PART));
         }
         self.planned(problem, &options).ok()
     }

@@ -105,18 +105,19 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of the buffers in `arena`; nothing where it is too large to be searched.
-    pub(super) fn new(problem: &Problem, arena: ArenaId, ids: Vec<BufferId>) -> Option<Self> {
+    /// The shape of the buffers in `arena`, which are known to fit into `height` bytes; nothing where it is
+    /// too large to be searched.
+    pub(super) fn new(
+        problem: &Problem,
+        arena: ArenaId,
+        ids: Vec<BufferId>,
+        height: u64,
+    ) -> Option<Self> {
         if ids.len() > MAX_BUFFERS {
             return None;
         }
         let unit = unit(problem, arena, &ids);
-        let total: u64 = ids
-            .iter()
-            .map(|&id| units(problem.buffers()[id].size(), unit))
-            .sum();
-        let reach = |id: &BufferId| problem.buffers()[*id].fixed_offset.unwrap_or(0) / unit;
-        if total + ids.iter().map(reach).max()? >= MAX_UNITS {
+        if !is_small(problem, arena, &ids, unit, height) {
             return None;
         }
         let moments = moments(problem, &ids);
@@ -187,6 +188,20 @@ impl Shape {
             .min()
             .unwrap_or(capacity + unit)
     }
+}
+
+/// Whether all sums stay within 32 bits: those of all sizes, or, where nothing overlaps, those of what fits
+/// into the arena at one step.
+fn is_small(problem: &Problem, arena: ArenaId, ids: &[BufferId], unit: u64, height: u64) -> bool {
+    let buffers = || ids.iter().map(|&id| &problem.buffers()[id]);
+    let sizes = buffers().map(|buffer| units(buffer.size(), unit));
+    let total = sizes.fold(0, u64::saturating_add);
+    let reach = buffers().map(|buffer| buffer.fixed_offset.unwrap_or(0) / unit);
+    let reach = reach.max().unwrap_or(0);
+    let steps = ids.iter().map(|&id| problem.alignment(id, arena) / unit);
+    let widest = units(height, unit).max(steps.max().unwrap_or(0));
+    total.saturating_add(reach) < MAX_UNITS
+        || problem.pairs().is_empty() && widest + ids.len() as u64 <= MAX_UNITS / 4
 }
 
 fn plain(problem: &Problem, id: BufferId) -> bool {

@@ -1,12 +1,16 @@
 //! Shapes and turns on small problems with known answers.
 
+use super::dfs::{Outcome, Search};
+use super::failed::Failed;
+use super::keys::Order;
+use super::state::State;
 use super::*;
 use crate::ids::Id;
 use crate::problem::{Arena, Buffer, Pair, Problem, Proof};
 
 fn shape(problem: &Problem) -> Shape {
     let ids = problem.buffers().ids().collect();
-    Shape::new(problem, ArenaId::from_index(0), ids).unwrap()
+    Shape::new(problem, ArenaId::from_index(0), ids, 1000).unwrap()
 }
 
 /// The least capacity within which a search finds a plan.
@@ -102,7 +106,7 @@ fn any_height_between_bound_and_plan_may_be_enough() {
             cancel: None,
             watcher: None,
         };
-        let found = Turns::new(&shape, height, bound, &limits).run();
+        let found = Turns::new((&shape, None), height, bound, &limits).run();
         assert!(found.height <= enough.max(optimum).min(height) || enough < bound);
         assert!(found.bound <= optimum && found.height >= optimum);
         let denied = found.bound > enough;

@@ -1,0 +1,245 @@
+//! Buffers that fit each other are joined, and placed as one.
+//!
+//! Goes in: a problem. Comes out: one with fewer buffers, each plan of which is a plan of the first.
+//!
+//! - *Rows.* Where exactly one buffer of some size ends as exactly one of that size starts, both take
+//!   the same bytes, one after the other.
+//! - *Stacks.* Buffers with equal lifetimes lie on top of each other.
+//!
+//! ```text
+//! ┌───┬────┐      ┌────────┐          ┌────────┐
+//! │ a │ b  │ row  │  a b   │ stack    │        │
+//! ├───┴────┤  →   ├────────┤   →      │ a b c  │
+//! │   c    │      │   c    │          └────────┘
+//! └────────┘      └────────┘
+//! ```
+//!
+//! Both are repeated while they find anything. This is a heuristic (the best plan need not be of this kind),
+//! but what was cut apart by such cuts comes together again, and what remains is small.
+
+use crate::ids::{ArenaId, BufferId, Table};
+use crate::lifetime::Lifetime;
+use crate::plan::Place;
+use crate::problem::{Buffer, Problem};
+
+/// What a joined buffer is made of.
+#[derive(Clone, Copy)]
+enum Part {
+    One(BufferId),
+    /// Both at the same offset.
+    Row(u32, u32),
+    /// The second one this far above the first.
+    Stack(u32, u32, u64),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Piece {
+    arena: ArenaId,
+    alignment: u64,
+    steps: Lifetime,
+    size: u64,
+    part: u32,
+}
+
+/// A smaller problem and how it was made.
+pub(super) struct Folded {
+    pub(super) problem: Problem,
+    parts: Vec<Part>,
+    /// The part that each of its buffers stands for.
+    roots: Vec<u32>,
+}
+
+/// Joins what fits; nothing where fewer than half of the buffers would go.
+pub(super) fn fold(problem: &Problem) -> Option<Folded> {
+    if !problem.pairs().is_empty() || problem.buffers().is_empty() {
+        return None;
+    }
+    let (mut parts, mut pieces, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    for (id, buffer) in problem.buffers().iter() {
+        let part = u32::try_from(parts.len()).expect("ids are u32");
+        parts.push(Part::One(id));
+        match piece(problem, id, part) {
+            Some(piece) => pieces.push(piece),
+            None => rest.push((buffer.clone(), part)),
+        }
+    }
+    loop {
+        let before = pieces.len();
+        rows(&mut pieces, &mut parts);
+        stacks(&mut pieces, &mut parts);
+        if pieces.len() == before {
+            break;
+        }
+        let first = before + rest.len() == problem.buffers().len();
+        if first && 8 * pieces.len() > 7 * before {
+            return None; // it will not come to half
+        }
+    }
+    if 2 * (pieces.len() + rest.len()) > problem.buffers().len() {
+        return None;
+    }
+    let joined = pieces.iter().map(|piece| {
+        let buffer = Buffer::new("", piece.steps, piece.size).aligned(piece.alignment);
+        (buffer.in_arenas(vec![piece.arena]), piece.part)
+    });
+    rest.extend(joined);
+    let (buffers, roots): (Vec<Buffer>, Vec<u32>) = rest.into_iter().unzip();
+    // Sums may have grown beyond 64 bits by alignment.
+    let problem = Problem::new(problem.arenas().clone(), buffers.into(), Vec::new()).ok()?;
+    Some(Folded {
+        problem,
+        parts,
+        roots,
+    })
+}
+
+fn piece(problem: &Problem, id: BufferId, part: u32) -> Option<Piece> {
+    let buffer = &problem.buffers()[id];
+    let ([rect], [arena]) = (&buffer.extent[..], &buffer.arenas[..]) else {
+        return None;
+    };
+    let plain = rect.lo == 0 && buffer.fixed_offset.is_none();
+    plain.then_some(Piece {
+        arena: *arena,
+        alignment: problem.alignment(id, *arena),
+        steps: rect.steps,
+        size: rect.hi,
+        part,
+    })
+}
+
+fn join(parts: &mut Vec<Part>, part: Part) -> u32 {
+    parts.push(part);
+    u32::try_from(parts.len() - 1).expect("at most twice as many parts as buffers")
+}
+
+/// Positions in `keys` of those that nobody else has, by key.
+fn unique<K: Ord + Copy>(mut keys: Vec<(K, usize)>) -> Vec<(K, usize)> {
+    keys.sort_unstable();
+    let groups = keys.chunk_by(|a, b| a.0 == b.0);
+    groups
+        .filter(|group| group.len() == 1)
+        .map(|group| group[0])
+        .collect()
+}
+
+/// Joins pieces of one size of which one starts as the other ends, and no third one does either.
+fn rows(pieces: &mut Vec<Piece>, parts: &mut Vec<Part>) {
+    let key = |piece: &Piece, step| (piece.arena, piece.alignment, piece.size, step);
+    let indexed = || pieces.iter().enumerate();
+    let starts = unique(indexed().map(|(i, p)| (key(p, p.steps.start), i)).collect());
+    let ends = unique(indexed().map(|(i, p)| (key(p, p.steps.end), i)).collect());
+    let mut next = vec![usize::MAX; pieces.len()];
+    let mut follows = vec![false; pieces.len()];
+    for (key, first) in ends {
+        if let Ok(at) = starts.binary_search_by_key(&key, |&(key, _)| key) {
+            next[first] = starts[at].1;
+            follows[starts[at].1] = true;
+        }
+    }
+    let mut joined = Vec::new();
+    for first in (0..pieces.len()).filter(|&index| !follows[index]) {
+        let mut row = pieces[first];
+        let mut at = next[first];
+        while at != usize::MAX {
+            row.part = join(parts, Part::Row(row.part, pieces[at].part));
+            row.steps = row.steps.hull(pieces[at].steps);
+            at = next[at];
+        }
+        joined.push(row);
+    }
+    *pieces = joined;
+}
+
+/// Joins pieces with equal lifetimes.
+fn stacks(pieces: &mut Vec<Piece>, parts: &mut Vec<Part>) {
+    pieces.sort_unstable();
+    let mut joined: Vec<Piece> = Vec::new();
+    for &piece in &*pieces {
+        if let Some(last) = joined.last_mut()
+            && (last.arena, last.alignment, last.steps)
+                == (piece.arena, piece.alignment, piece.steps)
+            && let Some(above) = last.size.checked_next_multiple_of(last.alignment)
+            && let Some(size) = above.checked_add(piece.size)
+        {
+            last.part = join(parts, Part::Stack(last.part, piece.part, above));
+            last.size = size;
+        } else {
+            joined.push(piece);
+        }
+    }
+    *pieces = joined;
+}
+
+impl Folded {
+    /// The places of the first problem's buffers, from those of the folded one's.
+    pub(super) fn unfold(&self, places: &Table<BufferId, Place>) -> Table<BufferId, Place> {
+        let count = self.parts.iter().filter(|p| matches!(p, Part::One(_)));
+        let nowhere = Place {
+            arena: places[places.ids().next().expect("not empty")].arena,
+            offset: 0,
+        };
+        let mut unfolded = Table::filled(nowhere, count.count());
+        let roots = self.roots.iter().copied();
+        let mut open: Vec<(u32, Place)> = roots.zip(places.values().copied()).collect();
+        while let Some((part, place)) = open.pop() {
+            match self.parts[part as usize] {
+                Part::One(id) => unfolded[id] = place,
+                Part::Row(a, b) => open.extend([(a, place), (b, place)]),
+                Part::Stack(a, b, above) => {
+                    let offset = place.offset + above;
+                    open.extend([(a, place), (b, Place { offset, ..place })]);
+                }
+            }
+        }
+        unfolded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Id;
+
+    #[test]
+    fn what_was_cut_comes_together_again() {
+        let problem = Problem::single(vec![
+            Buffer::new("a", 0..3, 4),
+            Buffer::new("b", 3..9, 4),
+            Buffer::new("c", 0..9, 7),
+            Buffer::new("d", 9..10, 11),
+        ]);
+        let folded = fold(&problem.unwrap()).unwrap();
+        let buffers: Vec<_> = folded.problem.buffers().values().collect();
+        assert_eq!(buffers.len(), 1);
+        assert_eq!(
+            (buffers[0].lifetime(), buffers[0].size()),
+            (Lifetime::new(0, 10), 11)
+        );
+        let arena = ArenaId::from_index(0);
+        let places = Table::filled(Place { arena, offset: 5 }, 1);
+        let places = folded.unfold(&places);
+        let offsets: Vec<u64> = places.values().map(|place| place.offset).collect();
+        assert_eq!(offsets, [5, 5, 9, 5]);
+    }
+
+    #[test]
+    fn stacks_keep_the_alignment_of_the_arena() {
+        let mut arena = crate::problem::Arena::new("arena");
+        arena.alignment = 4;
+        let buffers = vec![Buffer::new("a", 0..3, 5), Buffer::new("b", 0..3, 6)];
+        let problem = Problem::new(vec![arena].into(), buffers.into(), Vec::new());
+        let folded = fold(&problem.unwrap()).unwrap();
+        assert_eq!(folded.problem.buffers().values().next().unwrap().size(), 14);
+    }
+
+    #[test]
+    fn three_of_a_size_do_not_choose() {
+        let problem = Problem::single(vec![
+            Buffer::new("a", 0..3, 4),
+            Buffer::new("b", 3..9, 4),
+            Buffer::new("c", 3..8, 4),
+        ]);
+        assert!(fold(&problem.unwrap()).is_none());
+    }
+}

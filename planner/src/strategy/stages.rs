@@ -1,0 +1,166 @@
+//! What runs on which problem, one after the other: folding, strategies, improvement, search.
+//!
+//! A small problem sees all strategies and the search. A large one, which the search cannot take, sees the
+//! first strategies and improvement. A huge one is folded, or placed by the fastest strategy, and improved;
+//! that ends it if it comes close to the bound.
+
+use super::portfolio::Best;
+use super::search::Spent;
+use super::stop::Stop;
+use super::{Options, Progress, Stage, Strategy, fold, improve, search, with_heights};
+use crate::bounds::Bounds;
+use crate::problem::Problem;
+
+/// From this many buffers on, only the first strategies run: improvement does more than the others.
+const LARGE: usize = 1 << 14;
+/// How many those are.
+const FIRST: usize = 4;
+/// From this many on, improvement comes right behind folding or the fastest strategy.
+const HUGE: usize = 1 << 17;
+/// It ends planning if what is left to gain is less than this part of the bound.
+const CLOSE: u64 = 1000;
+
+/// One problem on its way.
+pub(super) struct Stages<'a> {
+    pub(super) options: &'a Options<'a>,
+    pub(super) stop: &'a Stop<'a>,
+    pub(super) best: Best,
+    /// What the search took.
+    pub(super) spent: Spent,
+}
+
+impl<'a> Stages<'a> {
+    pub(super) fn new(options: &'a Options<'a>, stop: &'a Stop<'a>) -> Self {
+        Self {
+            options,
+            stop,
+            best: Best::default(),
+            spent: Spent::default(),
+        }
+    }
+
+    /// Does all that the options allow. Without `stop` there is a plan then, if there is any strategy.
+    pub(super) fn run(&mut self, problem: &Problem, bounds: &mut Bounds) {
+        let mut strategies = &self.options.strategies[..];
+        let effort = self.options.improve;
+        let large = effort.work > 0 && problem.buffers().len() >= effort.least;
+        if *strategies == Strategy::ALL && large {
+            self.fold(problem, bounds);
+            if self.done(bounds) {
+                return;
+            }
+            if problem.buffers().len() >= LARGE {
+                strategies = &strategies[..FIRST];
+            }
+            if problem.buffers().len() >= HUGE && self.hasten(problem, bounds) {
+                return;
+            }
+        }
+        self.strategies(problem, bounds, strategies);
+        self.improve(problem, bounds, 0);
+        self.search(problem, bounds);
+    }
+
+    fn done(&self, bounds: &Bounds) -> bool {
+        let settled = self.options.stop_at_bound && self.best.settled(bounds, self.options);
+        settled || self.stop.asked()
+    }
+
+    fn strategies(&mut self, problem: &Problem, bounds: &Bounds, strategies: &[Strategy]) {
+        let how = (self.options, self.stop);
+        self.best.run(problem, bounds, how, strategies);
+    }
+
+    /// Improves what folding left, or the plan of the fastest strategy. Whether that will do.
+    fn hasten(&mut self, problem: &Problem, bounds: &Bounds) -> bool {
+        let folded = self.best.plan.is_some();
+        if !folded {
+            self.strategies(problem, bounds, &[Strategy::StartFirstFit]);
+        }
+        self.improve(problem, bounds, CLOSE);
+        folded || self.best.close(bounds, CLOSE) || self.done(bounds)
+    }
+
+    /// Plans a smaller problem, of which every plan is a plan of this one.
+    fn fold(&mut self, problem: &Problem, bounds: &Bounds) {
+        let Some(folded) = fold::fold(problem) else {
+            return;
+        };
+        let silent = Options {
+            progress: None,
+            ..self.options.clone()
+        };
+        let mut inner = Stages::new(&silent, self.stop);
+        // Bounds of this one: what folding rules out is not ruled out here.
+        let mut bounds = bounds.clone();
+        inner.strategies(&folded.problem, &bounds, &silent.strategies);
+        inner.improve(&folded.problem, &bounds, 0);
+        if problem.buffers().len() >= LARGE {
+            // Otherwise the search of this one sees what is folded, too.
+            inner.search(&folded.problem, &mut bounds);
+        }
+        self.spent.add(inner.spent);
+        if let Some(plan) = inner.best.plan {
+            let name = format!("fold, {}", plan.strategy);
+            let plan = with_heights(problem, folded.unfold(&plan.places), &name);
+            self.best.offer(problem, plan);
+        }
+    }
+
+    fn improve(&mut self, problem: &Problem, bounds: &Bounds, close: u64) {
+        let Some(plan) = &mut self.best.plan else {
+            return;
+        };
+        let report = |at: search::Progress| self.options.report(Stage::Improvement, at);
+        let asked = || self.stop.asked();
+        let mut effort = self.options.improve;
+        if self.options.time_limit.is_some() && problem.buffers().len() >= LARGE && effort.work > 0
+        {
+            (effort.work, effort.by_buffer) = (u64::MAX, u64::MAX);
+        }
+        let limits = improve::Limits {
+            effort,
+            seed: self.options.seed,
+            enough: self.options.enough,
+            close,
+            cancel: &asked,
+            watcher: &report,
+        };
+        improve::improve(problem, plan, bounds, &limits);
+    }
+
+    fn search(&mut self, problem: &Problem, bounds: &mut Bounds) {
+        let Some(plan) = &mut self.best.plan else {
+            return;
+        };
+        let asked = || self.stop.asked();
+        let report = |at: search::Progress| {
+            let stage = Stage::Search { nodes: at.nodes };
+            self.options.report(stage, at);
+        };
+        let nodes = self.options.node_limit.unwrap_or(u64::MAX);
+        let limits = search::Limits {
+            work: self.options.work(),
+            nodes: nodes.saturating_sub(self.spent.nodes),
+            seed: self.options.seed,
+            enough: self.options.enough,
+            rules: self.options.rules,
+            cancel: Some(&asked),
+            watcher: Some(&report),
+        };
+        let spent = search::improve(problem, plan, bounds, &limits);
+        self.spent.add(spent);
+    }
+}
+
+impl Options<'_> {
+    fn report(&self, stage: Stage, at: search::Progress) {
+        if let Some(report) = self.progress {
+            report(&Progress {
+                stage,
+                height: Some(at.height),
+                bound: at.bound,
+            });
+        }
+    }
+}
