@@ -50,16 +50,6 @@ impl Best {
         plan.is_some_and(|plan| plan.heights.iter().all(settled))
     }
 
-    /// Whether every arena is above its bound by no more than one part in so many.
-    pub(super) fn close(&self, bounds: &Bounds, parts: u64) -> bool {
-        let close = |(arena, &height): (ArenaId, &u64)| {
-            let bound = bounds.arenas[arena].bytes;
-            height <= bound.saturating_add(bound / parts)
-        };
-        let plan = self.plan.as_ref();
-        plan.is_some_and(|plan| plan.heights.iter().all(close))
-    }
-
     /// Runs strategies until one meets the bound, or `stop` says so. Without `stop` there is a plan then,
     /// if there is any strategy.
     pub(super) fn run(

@@ -2,7 +2,7 @@
 //!
 //! A small problem sees all strategies and the search. A large one, which the search cannot take, sees the
 //! first strategies and improvement. A huge one is folded, or placed by the fastest strategy, and improved;
-//! that ends it if it comes close to the bound.
+//! that is all, the others take minutes.
 
 use super::portfolio::Best;
 use super::search::Spent;
@@ -15,9 +15,9 @@ use crate::problem::Problem;
 const LARGE: usize = 1 << 14;
 /// How many those are.
 const FIRST: usize = 4;
-/// From this many on, improvement comes right behind folding or the fastest strategy.
+/// From this many on, improvement comes right behind folding or the fastest strategy, and ends it.
 const HUGE: usize = 1 << 17;
-/// It ends planning if what is left to gain is less than this part of the bound.
+/// It ends where what is left to gain is less than this part of the bound.
 const CLOSE: u64 = 1000;
 
 /// One problem on its way.
@@ -52,8 +52,8 @@ impl<'a> Stages<'a> {
             if problem.buffers().len() >= LARGE {
                 strategies = &strategies[..FIRST];
             }
-            if problem.buffers().len() >= HUGE && self.hasten(problem, bounds) {
-                return;
+            if problem.buffers().len() >= HUGE {
+                return self.hasten(problem, bounds);
             }
         }
         self.strategies(problem, bounds, strategies);
@@ -71,14 +71,12 @@ impl<'a> Stages<'a> {
         self.best.run(problem, bounds, how, strategies);
     }
 
-    /// Improves what folding left, or the plan of the fastest strategy. Whether that will do.
-    fn hasten(&mut self, problem: &Problem, bounds: &Bounds) -> bool {
-        let folded = self.best.plan.is_some();
-        if !folded {
+    /// Improves what folding left, or the plan of the fastest strategy.
+    fn hasten(&mut self, problem: &Problem, bounds: &Bounds) {
+        if self.best.plan.is_none() {
             self.strategies(problem, bounds, &[Strategy::StartFirstFit]);
         }
         self.improve(problem, bounds, CLOSE);
-        folded || self.best.close(bounds, CLOSE) || self.done(bounds)
     }
 
     /// Plans a smaller problem, of which every plan is a plan of this one.
