@@ -5,7 +5,7 @@
 //! *spilled* (a buffer's traffic counts once for each arena that it was moved past); the arenas are low.
 //!
 //! Buffers propose themselves to their first arena. An arena that is too small keeps the best choice
-//! ([`resident`](crate::resident)); the others go on to their next one, which chooses again (deferred
+//! (`resident`); the others go on to their next one, which chooses again (deferred
 //! acceptance: Gale & Shapley 1962). What has no further arena must be kept. Then each arena is packed. If the
 //! packing of a choice exceeds the capacity although its load does not, the exact search is asked for a
 //! packing within the capacity; only then the least worthy buffer at the fullest step moves out. At the
