@@ -6,6 +6,7 @@
 use bayplan_graph::{
     Graph, GraphBuilder, Grid, Lifetimes, Policy, Role, Schedule, Storage, certify, placement,
 };
+use bayplan_planner::strategy::improve::Effort;
 use bayplan_planner::{Buffer, Options, Problem, Strategy, check, plan};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -139,5 +140,50 @@ fn strategies(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, graph_stages, strategies);
+/// `count` buffers of any size that begin anywhere and live up to a fifth of the time.
+fn scattered(count: u32) -> Problem {
+    let mut random = Random(7);
+    let buffer = |n: u32, random: &mut Random| {
+        let start = u32::try_from(random.below(u64::from(count))).expect("below a count");
+        let life = u32::try_from(1 + random.below(u64::from(count / 5))).expect("below a count");
+        let size = 64 * (1 + random.below(64));
+        Buffer::new(format!("b{n}"), start..start + life, size)
+    };
+    Problem::single((0..count).map(|n| buffer(n, &mut random)).collect()).expect("valid")
+}
+
+/// The search, with a limit that counts, behind the worst strategy; improvement of what is too large for it.
+fn search(c: &mut Criterion) {
+    let mut group = c.benchmark_group("search");
+    group.sample_size(10);
+    let worst = Options {
+        strategies: vec![Strategy::StartFirstFit],
+        ..Options::default()
+    };
+    for count in [30_u32, 100, 300] {
+        let problem = scattered(count);
+        let options = Options {
+            work_limit: Some(1 << 22),
+            improve: Effort::of(0),
+            ..worst.clone()
+        };
+        group.bench_function(BenchmarkId::new("exact", count), |b| {
+            b.iter(|| black_box(plan(problem.clone(), &options)));
+        });
+    }
+    for count in [1_000_u32, 10_000] {
+        let problem = scattered(count);
+        let options = Options {
+            work_limit: Some(0),
+            improve: Effort::of(1 << 24),
+            ..worst.clone()
+        };
+        group.bench_function(BenchmarkId::new("improve", count), |b| {
+            b.iter(|| black_box(plan(problem.clone(), &options)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, graph_stages, strategies, search);
 criterion_main!(benches);

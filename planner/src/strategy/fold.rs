@@ -49,8 +49,8 @@ pub(super) struct Folded {
     roots: Vec<u32>,
 }
 
-/// Joins what fits; nothing where fewer than half of the buffers would go.
-pub(super) fn fold(problem: &Problem) -> Option<Folded> {
+/// Joins what fits; nothing where fewer than half of the buffers would go, or `stop` says so.
+pub(super) fn fold(problem: &Problem, stop: &dyn Fn() -> bool) -> Option<Folded> {
     if !problem.pairs().is_empty() || problem.buffers().is_empty() {
         return None;
     }
@@ -65,7 +65,13 @@ pub(super) fn fold(problem: &Problem) -> Option<Folded> {
     }
     loop {
         let before = pieces.len();
+        if stop() {
+            return None;
+        }
         rows(&mut pieces, &mut parts);
+        if stop() {
+            return None;
+        }
         stacks(&mut pieces, &mut parts);
         if pieces.len() == before {
             break;
@@ -209,7 +215,7 @@ mod tests {
             Buffer::new("c", 0..9, 7),
             Buffer::new("d", 9..10, 11),
         ]);
-        let folded = fold(&problem.unwrap()).unwrap();
+        let folded = fold(&problem.unwrap(), &|| false).unwrap();
         let buffers: Vec<_> = folded.problem.buffers().values().collect();
         assert_eq!(buffers.len(), 1);
         assert_eq!(
@@ -229,7 +235,7 @@ mod tests {
         arena.alignment = 4;
         let buffers = vec![Buffer::new("a", 0..3, 5), Buffer::new("b", 0..3, 6)];
         let problem = Problem::new(vec![arena].into(), buffers.into(), Vec::new());
-        let folded = fold(&problem.unwrap()).unwrap();
+        let folded = fold(&problem.unwrap(), &|| false).unwrap();
         assert_eq!(folded.problem.buffers().values().next().unwrap().size(), 14);
     }
 
@@ -240,6 +246,6 @@ mod tests {
             Buffer::new("b", 3..9, 4),
             Buffer::new("c", 3..8, 4),
         ]);
-        assert!(fold(&problem.unwrap()).is_none());
+        assert!(fold(&problem.unwrap(), &|| false).is_none());
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Stages<'a> {
 
     /// Plans a smaller problem, of which every plan is a plan of this one.
     fn fold(&mut self, problem: &Problem, bounds: &Bounds) {
-        let Some(folded) = fold::fold(problem) else {
+        let Some(folded) = fold::fold(problem, &|| self.stop.asked()) else {
             return;
         };
         let silent = Options {

@@ -165,7 +165,7 @@ struct Twin {
 
 impl Twin {
     fn new(problem: &Problem, arena: ArenaId, height: u64) -> Option<Self> {
-        let folded = fold(problem)?;
+        let folded = fold(problem, &|| false)?;
         let buffers = folded.problem.buffers().iter();
         let inside = buffers.filter(|(_, b)| b.arenas == [arena] && !b.extent.is_empty());
         let ids = inside.map(|(id, _)| id).collect();
