@@ -114,7 +114,7 @@ impl Verdict {
             )
         } else {
             format!(
-                "the smallest budget that works with these settings is {}",
+                "a budget that works is {}; whether a smaller one does is not known",
                 both(needed)
             )
         };
@@ -153,7 +153,10 @@ fn limit(session: &Session, budget: u64, proved: u64, fits: Option<bool>) -> (St
     }
     let bound = session.bounds.arenas.get(Session::arena());
     let searched = bound.is_some_and(|bound| matches!(bound.witness, Witness::Search { .. }));
-    if searched || proved <= budget {
+    let problem = session.checked.problem();
+    let load = session.bounds.max_loads.get(Session::arena());
+    let live = load.filter(|&&(load, _)| load > budget && problem.pairs().is_empty());
+    if (searched && live.is_none()) || proved <= budget {
         let reason = format!(
             "the limit is the packing: a search found no place for everything in {}, and tried all",
             exact(budget)
@@ -168,7 +171,10 @@ fn limit(session: &Session, budget: u64, proved: u64, fits: Option<bool>) -> (St
         let reason = format!("the limit is the given offsets: {at_least} at least ({why})");
         return (reason, "give other offsets, or none".into());
     }
-    let why = summary::bound_reason(session);
+    let (at_least, why) = match live {
+        Some(&(load, step)) if searched => (exact(load), session.step_label(step)),
+        _ => (at_least, summary::bound_reason(session)),
+    };
     let reason =
         format!("the limit is the live bytes, no plan can help: {at_least} at least ({why})");
     let mut ways = vec!["smaller or fewer live buffers"];
