@@ -25,39 +25,11 @@ pub(super) fn place(
     strategy: Strategy,
     tick: &Tick<'_>,
 ) -> Option<Table<BufferId, Place>> {
-    let rank = rank(problem, strategy, tick)?;
+    let letters = Letters::new(problem, strategy, tick)?;
     if tick(0) {
         return None;
     }
-    let any_fixed = problem.buffers().values().any(|b| b.fixed_offset.is_some());
-    let mut state = State {
-        problem,
-        floors: Floors::new(problem),
-        fixed: any_fixed.then(|| Occupancy::with_fixed(problem)),
-        uppers: uppers(problem),
-        places: Table::filled(None, problem.buffers().len()),
-        tick,
-        since: 0,
-    };
-    if tick(0) {
-        return None;
-    }
-    for (id, buffer) in problem.buffers().iter() {
-        if buffer.extent.is_empty() || buffer.fixed_offset.is_some() {
-            let (arena, offset) = (buffer.arenas[0], buffer.fixed_offset.unwrap_or(0));
-            state.places[id] = Some(Place { arena, offset });
-        }
-    }
-    for arena in problem.arenas().ids() {
-        if !state.fill(arena, &rank) {
-            return None;
-        }
-    }
-    let places = state.places.values();
-    let places = places
-        .map(|place| place.expect("the last arena takes the rest"))
-        .collect();
-    Some(places)
+    Placer::new(problem, tick)?.place(&letters.rank(|_, key| key))
 }
 
 /// By lower buffer of a pair: the upper buffers, with the distance that they must keep.
@@ -72,7 +44,8 @@ fn uppers(problem: &Problem) -> BTreeMap<BufferId, Vec<(BufferId, u64)>> {
     uppers
 }
 
-struct State<'a> {
+/// Places the buffers of a problem, in one order of ties or in another.
+pub(super) struct Placer<'a> {
     problem: &'a Problem,
     floors: Floors,
     fixed: Option<Occupancy<'a>>,
@@ -83,7 +56,44 @@ struct State<'a> {
     since: usize,
 }
 
-impl State<'_> {
+impl<'a> Placer<'a> {
+    /// Nothing if `tick` ends it.
+    pub(super) fn new(problem: &'a Problem, tick: &'a Tick<'a>) -> Option<Self> {
+        let placer = Self {
+            problem,
+            floors: Floors::new(problem),
+            fixed: None,
+            uppers: uppers(problem),
+            places: Table::filled(None, problem.buffers().len()),
+            tick,
+            since: 0,
+        };
+        (!tick(0)).then_some(placer)
+    }
+
+    /// Places every buffer, arena by arena; of equal floors the lower rank goes first. Nothing if the tick
+    /// ends it.
+    pub(super) fn place(&mut self, rank: &Table<BufferId, u32>) -> Option<Table<BufferId, Place>> {
+        let buffers = self.problem.buffers();
+        let any_fixed = buffers.values().any(|b| b.fixed_offset.is_some());
+        self.fixed = any_fixed.then(|| Occupancy::with_fixed(self.problem));
+        for (id, buffer) in buffers.iter() {
+            let given = buffer.extent.is_empty() || buffer.fixed_offset.is_some();
+            self.places[id] = given.then(|| Place {
+                arena: buffer.arenas[0],
+                offset: buffer.fixed_offset.unwrap_or(0),
+            });
+        }
+        for arena in self.problem.arenas().ids() {
+            if !self.fill(arena, rank) {
+                return None;
+            }
+        }
+        let places = self.places.values();
+        let places = places.map(|place| place.expect("the last arena takes the rest"));
+        Some(places.collect())
+    }
+
     /// Places what `arena` may hold. A buffer that does not fit and has a later arena waits for it.
     /// False if it was told to stop.
     fn fill(&mut self, arena: ArenaId, rank: &Table<BufferId, u32>) -> bool {
@@ -170,36 +180,52 @@ impl State<'_> {
     }
 }
 
-/// Position of each buffer in the strategy's static order.
-fn rank(problem: &Problem, strategy: Strategy, tick: &Tick<'_>) -> Option<Table<BufferId, u32>> {
-    let load = load(problem);
-    let fullest = load.range_max();
-    let key = |id: BufferId| {
-        let buffer = &problem.buffers()[id];
-        let width = u128::from(buffer.lifetime().steps());
-        let total = u128::from(fullest.max(buffer.lifetime()));
-        let area = area(buffer);
-        let letters = match strategy {
-            Strategy::MinOffsetWat => [width, area, total],
-            Strategy::MinOffsetTaw => [total, area, width],
-            _ => [total, width, area],
-        };
-        (letters.map(Reverse), Reverse(buffer.alignment), id)
-    };
-    if tick(0) {
-        return None;
-    }
-    let mut order = Vec::with_capacity(problem.buffers().len());
-    for id in problem.buffers().ids() {
-        if id.index().is_multiple_of(1 << 14) && tick(0) {
+/// What orders the buffers that could all be placed lowest.
+pub(super) struct Letters {
+    /// The three letters of a strategy, as numbers; then the alignment.
+    keys: Table<BufferId, ([u128; 3], u64)>,
+}
+
+impl Letters {
+    /// Nothing if `tick` ends it.
+    pub(super) fn new(problem: &Problem, strategy: Strategy, tick: &Tick<'_>) -> Option<Self> {
+        let load = load(problem);
+        let fullest = load.range_max();
+        if tick(0) {
             return None;
         }
-        order.push(key(id));
+        let mut keys = Table::new();
+        for (id, buffer) in problem.buffers().iter() {
+            if id.index().is_multiple_of(1 << 14) && tick(0) {
+                return None;
+            }
+            let width = u128::from(buffer.lifetime().steps());
+            let total = u128::from(fullest.max(buffer.lifetime()));
+            let area = area(buffer);
+            let letters = match strategy {
+                Strategy::MinOffsetWat => [width, area, total],
+                Strategy::MinOffsetTaw => [total, area, width],
+                _ => [total, width, area],
+            };
+            keys.push((letters, buffer.alignment));
+        }
+        Some(Self { keys })
     }
-    order.sort_unstable();
-    let mut rank = Table::filled(0_u32, order.len());
-    for (position, &(.., id)) in order.iter().enumerate() {
-        rank[id] = u32::try_from(position).expect("ids are u32");
+
+    /// Position of each buffer in the static order, its first letter as `weighed`.
+    pub(super) fn rank(&self, weighed: impl Fn(BufferId, u128) -> u128) -> Table<BufferId, u32> {
+        let key = |(id, &([first, second, third], alignment)): (BufferId, &([u128; 3], u64))| {
+            (
+                Reverse(([weighed(id, first), second, third], alignment)),
+                id,
+            )
+        };
+        let mut order: Vec<_> = self.keys.iter().map(key).collect();
+        order.sort_unstable();
+        let mut rank = Table::filled(0_u32, order.len());
+        for (position, &(_, id)) in order.iter().enumerate() {
+            rank[id] = u32::try_from(position).expect("ids are u32");
+        }
+        rank
     }
-    Some(rank)
 }

@@ -8,6 +8,7 @@
 //! or the caller cut short says so ([`Status`]).
 
 pub mod assign;
+mod feedback;
 mod floors;
 mod fold;
 mod front;

@@ -50,6 +50,13 @@ impl Best {
         plan.is_some_and(|plan| plan.heights.iter().all(settled))
     }
 
+    /// Whether every arena is as low as that.
+    pub(super) fn is_within(&self, heights: &Table<ArenaId, u64>) -> bool {
+        let within = |(arena, &height)| height <= heights[arena];
+        let plan = self.plan.as_ref();
+        plan.is_some_and(|plan| plan.heights.iter().all(within))
+    }
+
     /// Runs strategies until one meets the bound, or `stop` says so. Without `stop` there is a plan then,
     /// if there is any strategy.
     pub(super) fn run(

@@ -7,18 +7,22 @@
 use super::portfolio::Best;
 use super::search::Spent;
 use super::stop::Stop;
-use super::{Options, Progress, Stage, Strategy, fold, improve, search, with_heights};
+use super::{Options, Progress, Stage, Strategy, feedback, fold, improve, search, with_heights};
 use crate::bounds::Bounds;
+use crate::ids::{ArenaId, Table};
 use crate::problem::Problem;
 
 /// From this many buffers on, only the first strategies run: improvement does more than the others.
 const LARGE: usize = 1 << 14;
 /// How many those are.
-const FIRST: usize = 4;
+const FIRST: usize = 2;
 /// From this many on, improvement comes right behind folding or the fastest strategy, and ends it.
 const HUGE: usize = 1 << 17;
 /// It ends where what is left to gain is less than this part of the bound.
 const CLOSE: u64 = 1000;
+
+/// Buffers that feedback may place.
+const FEEDBACK: u64 = 1 << 22;
 
 /// One problem on its way.
 pub(super) struct Stages<'a> {
@@ -57,6 +61,9 @@ impl<'a> Stages<'a> {
             }
         }
         self.strategies(problem, bounds, strategies);
+        if large {
+            self.feedback(problem, bounds);
+        }
         self.improve(problem, bounds, 0);
         self.search(problem, bounds);
     }
@@ -69,6 +76,36 @@ impl<'a> Stages<'a> {
     fn strategies(&mut self, problem: &Problem, bounds: &Bounds, strategies: &[Strategy]) {
         let how = (self.options, self.stop);
         self.best.run(problem, bounds, how, strategies);
+    }
+
+    /// Repeats strategies with their order corrected.
+    fn feedback(&mut self, problem: &Problem, bounds: &Bounds) {
+        if self.done(bounds) {
+            return;
+        }
+        let enough = self.options.enough.unwrap_or(0);
+        let bytes = bounds.arenas.values().map(|bound| bound.bytes.max(enough));
+        let wanted: Table<ArenaId, u64> = bytes.collect();
+        let first = wanted.values().next().copied();
+        let limits = feedback::Limits {
+            buffers: FEEDBACK,
+            seed: self.options.seed,
+            wanted: &wanted,
+            tick: &|_| self.stop.asked(),
+            watcher: &|best: &Best| {
+                let plan = best.plan.as_ref();
+                let height = plan.and_then(|plan| plan.heights.values().next().copied());
+                if let (Some(height), Some(bound)) = (height, first) {
+                    let at = search::Progress {
+                        height,
+                        bound,
+                        nodes: 0,
+                    };
+                    self.options.report(Stage::Improvement, at);
+                }
+            },
+        };
+        feedback::run(problem, &mut self.best, &limits);
     }
 
     /// Improves what folding left, or the plan of the fastest strategy.
@@ -92,6 +129,9 @@ impl<'a> Stages<'a> {
         // Bounds of this one: what folding rules out is not ruled out here.
         let mut bounds = bounds.clone();
         inner.strategies(&folded.problem, &bounds, &silent.strategies);
+        if folded.problem.buffers().len() >= silent.improve.least {
+            inner.feedback(&folded.problem, &bounds);
+        }
         inner.improve(&folded.problem, &bounds, 0);
         if problem.buffers().len() >= LARGE {
             // Otherwise the search of this one sees what is folded, too.

@@ -18,6 +18,7 @@
 mod board;
 mod items;
 mod near;
+mod repair;
 
 use super::search::{Progress, Watcher};
 use crate::bounds::Bounds;
@@ -26,6 +27,7 @@ use crate::plan::{Place, Plan};
 use crate::problem::Problem;
 use board::{Board, Style};
 use items::{Items, inside};
+pub(super) use repair::Repair;
 
 /// The offset of what has no place.
 const NOWHERE: u64 = u64::MAX;
@@ -87,6 +89,10 @@ impl Limits<'_> {
 struct Random(u64);
 
 impl Random {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -201,7 +207,7 @@ impl<'a> Tries<'a> {
             height: board.height(),
             board,
             limits,
-            random: Random(limits.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+            random: Random::new(limits.seed),
             bound,
             enough,
             best: offsets,
