@@ -12,6 +12,7 @@ mod conflict;
 mod damage;
 mod files;
 mod generate;
+mod hostile;
 mod improve;
 mod invariance;
 mod keep;
