@@ -8,6 +8,8 @@
 //! everything if it is reached and rises if it is ruled out; and one between the bound and the
 //! best plan, another one each time.
 //!
+//! Where that search is not exact (`shape` says when), the last part of the work is for another one (`ranges`).
+//!
 //! Work is counted in steps of inner loops, so results depend on limits and seed alone, not on
 //! the machine or the number of threads; only a cancelled search may differ.
 

@@ -8,8 +8,9 @@
 //! - **Distances.** For buffers `i`, `j` that meet: how far above `i` the start of `j` must be when `j`
 //!   is not the lower one. Shrinking extents and pairs with a minimum distance come out right here.
 //!
-//! The search over a shape is exact unless a buffer begins above its own offset at some step, or a
-//! pair may start at one place; then it still finds plans, and its failure proves nothing.
+//! The search over a shape is exact unless a buffer has a hole or begins above its own offset at some step, or a
+//! pair may start at one place; then it still finds plans, its failure proves nothing, and `ranges` has the
+//! last word.
 
 use crate::ids::{ArenaId, BufferId};
 use crate::lifetime::Step;
@@ -96,7 +97,7 @@ pub(super) struct Shape {
     pub(super) near: Rows<Near>,
     /// By section, units that pairs may share.
     pub(super) relief: Vec<i32>,
-    /// By item, whether it is one plain rectangle that takes part in no pair.
+    /// By item, whether it is one rectangle from its offset on that takes part in no pair.
     pub(super) plain: Vec<bool>,
     /// Whether all items are plain, of whole units, without alignment or given offsets.
     pub(super) uniform: bool,
@@ -209,7 +210,8 @@ fn load(members: &[Cover]) -> u64 {
 
 fn plain(problem: &Problem, id: BufferId) -> bool {
     let mut pairs = problem.pairs().iter();
-    problem.buffers()[id].extent.len() == 1 && !pairs.any(|p| p.lower == id || p.upper == id)
+    let at_zero = matches!(problem.buffers()[id].extent[..], [rect] if rect.lo == 0);
+    at_zero && !pairs.any(|p| p.lower == id || p.upper == id)
 }
 
 fn units(bytes: u64, unit: u64) -> u64 {
