@@ -68,6 +68,7 @@ fn options(t: &mut Tape) -> Options<'static> {
         seed: t.pick(&[0, 1, MAX, 77]),
         enough: t.pick(&[None, None, None, Some(0), Some(MAX), Some(1 << 30)]),
         rules: rules(t),
+        cancel: t.chance(5).then_some(&|| true),
         ..Options::default()
     }
 }
@@ -239,4 +240,6 @@ fn whatever_is_asked_nothing_panics_and_no_answer_contradicts_another() {
 fn nor_do_many_at_once() {
     let [plans, searches] = hostile(150, 45);
     assert!(plans > 200 && searches > 40, "{plans} {searches}");
+    let [plans, _] = hostile(12, 600);
+    assert!(plans > 10, "{plans}");
 }

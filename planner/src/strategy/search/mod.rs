@@ -14,6 +14,7 @@
 //! the machine or the number of threads; only a cancelled search may differ.
 
 mod dfs;
+mod distances;
 mod failed;
 mod keys;
 mod ranges;

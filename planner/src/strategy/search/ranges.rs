@@ -16,9 +16,10 @@
 //! is a plan. (Branching on who comes first is that of Balas for job shops, Operations Research 17,
 //! 1969.) Depth first, the range first that raises least.
 
+use super::distances::{FAR, Range, distances};
 use super::{Limits, Spent};
 use crate::ids::{ArenaId, BufferId};
-use crate::problem::{Buffer, Problem, Rect};
+use crate::problem::Problem;
 use std::collections::VecDeque;
 
 /// With more buffers it is not tried.
@@ -57,12 +58,6 @@ struct Link {
     ends: [usize; 2],
     ranges: Vec<Range>,
 }
-
-/// Distances from `least` to `most`, both included.
-type Range = (i128, i128);
-
-/// No end of a range.
-const FAR: i128 = 1 << 70;
 
 /// `to` starts at least this far above `from`.
 #[derive(Clone, Copy)]
@@ -137,11 +132,10 @@ impl<'a> Search<'a> {
         let mut links = Vec::new();
         for second in 0..ids.len() {
             for first in 0..second {
-                let step = gcd(align[first], align[second]);
-                let ranges = ranges(problem, [ids[first], ids[second]], step);
+                let both = [first, second];
+                let ranges = distances(problem, both.map(|at| ids[at]), both.map(|at| align[at]));
                 if ranges != [(-FAR, FAR)] {
-                    let ends = [first, second];
-                    links.push(Link { ends, ranges });
+                    links.push(Link { ends: both, ranges });
                 }
             }
         }
@@ -299,62 +293,4 @@ impl<'a> Search<'a> {
             self.bonds[item].pop();
         }
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// How far above the first buffer the second may start, in multiples of `step`, ascending.
-fn ranges(problem: &Problem, ids: [BufferId; 2], step: u64) -> Vec<Range> {
-    let [first, second] = ids.map(|id| &problem.buffers()[id]);
-    let mut closed = closed(first, second);
-    if let Some(pair) = problem.pair(ids[0], ids[1]) {
-        let distance = i128::from(pair.distance);
-        for range in &mut closed {
-            if pair.lower == ids[0] {
-                range.1 = range.1.min(distance - 1);
-            } else {
-                range.0 = range.0.max(1 - distance);
-            }
-        }
-    }
-    closed.retain(|range| range.0 <= range.1);
-    closed.sort_unstable();
-    let step = i128::from(step);
-    let mut open = Vec::new();
-    let mut from = -FAR;
-    for (least, most) in closed.into_iter().chain([(FAR + 1, FAR + 1)]) {
-        // Whole steps only; no end stays as it is.
-        let up = if from == -FAR {
-            from
-        } else {
-            from + (-from).rem_euclid(step)
-        };
-        let down = if least > FAR {
-            FAR
-        } else {
-            least - 1 - (least - 1).rem_euclid(step)
-        };
-        if up <= down {
-            open.push((up, down));
-        }
-        from = from.max(most + 1);
-    }
-    open
-}
-
-/// Distances at which two buffers share a byte at some step.
-fn closed(first: &Buffer, second: &Buffer) -> Vec<Range> {
-    let rects = first
-        .extent
-        .iter()
-        .flat_map(|a| second.extent.iter().map(move |b| (a, b)));
-    let meet = |(a, b): &(&Rect, &Rect)| a.steps.overlaps(b.steps);
-    let range = |(a, b): (&Rect, &Rect)| {
-        let [least, most] =
-            [(a.lo, b.hi), (a.hi, b.lo)].map(|(x, y)| i128::from(x) - i128::from(y));
-        (least + 1, most - 1)
-    };
-    rects.filter(meet).map(range).collect()
 }
