@@ -210,6 +210,29 @@ fn an_earlier_arena_may_be_unknown() {
     assert!(fates.values().all(unknown));
 }
 
+/// Folding leaves two stacks and `nothing`, which stays where it was given.
+#[test]
+fn a_given_offset_of_nothing_is_kept_by_whatever_is_found() {
+    let buffers = [(4, 1), (0, 3), (4, 2), (0, 6), (0, 3)];
+    let buffers = buffers
+        .iter()
+        .map(|&(start, size)| Buffer::new("b", start..start + 1, size));
+    let nothing = Buffer::new("nothing", 1..2, 0).fixed_at(4);
+    let buffers = buffers.chain([nothing]).map(|buffer| buffer.aligned(4));
+    for strategy in Strategy::ALL {
+        let options = Options {
+            strategies: vec![strategy],
+            ..Options::default()
+        };
+        let made = planned(buffers.clone().collect(), Vec::new(), &options);
+        assert_eq!(made.height(), 14);
+        assert_eq!(
+            made.checked.plan().places[BufferId::from_index(5)].offset,
+            4
+        );
+    }
+}
+
 #[test]
 fn without_arenas_nothing_is_high() {
     let problem = Problem::new(Vec::new().into(), Vec::new().into(), Vec::new());

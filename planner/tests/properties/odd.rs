@@ -54,8 +54,13 @@ fn alignment(t: &mut Tape, unit: u64) -> u64 {
     }
 }
 
-fn extent(t: &mut Tape, scale: (u64, u64), base: u32) -> Vec<Rect> {
+fn extent(t: &mut Tape, scale: (u64, u64), base: u32, coarse: bool) -> Vec<Rect> {
     let start = base + u32::try_from(t.below(10)).expect("small");
+    if coarse {
+        // Much fits each other: there is something to fold.
+        let start = base + (start - base) / 5 * 5;
+        return vec![Rect::new(start..start + 5, 0..size(t, scale))];
+    }
     let end = match t.below(20) {
         0 => u32::MAX,
         _ => start + 1 + u32::try_from(t.below(5)).expect("small"),
@@ -113,10 +118,11 @@ pub(crate) fn problem(t: &mut Tape) -> Option<Problem> {
     let count = if t.chance(25) { 1 + t.index(3) } else { 1 };
     let arenas: Vec<Arena> = (0..count).map(|index| arena(t, scale.0, index)).collect();
     let (fixed, paired, same) = (t.chance(30), t.chance(30), t.chance(50));
+    let coarse = t.chance(25);
     let (mut buffers, mut pairs): (Vec<Buffer>, Vec<Pair>) = (Vec::new(), Vec::new());
     while t.next_row() {
         let name = format!("b{}", t.below(30));
-        let mut buffer = Buffer::with_extent(name, extent(t, scale, base));
+        let mut buffer = Buffer::with_extent(name, extent(t, scale, base, coarse));
         if !same {
             buffer.alignment = alignment(t, scale.0);
         }
@@ -126,6 +132,9 @@ pub(crate) fn problem(t: &mut Tape) -> Option<Problem> {
         buffer.arenas = allowed;
         buffer.traffic = t.pick(&[None, None, None, Some(0), Some(MAX), Some(7)]);
         if fixed && t.chance(20) {
+            if t.chance(30) {
+                buffer.extent.clear();
+            }
             buffer.arenas.truncate(1);
             buffer.fixed_offset = Some(given(t, scale.0, buffer.alignment));
         }

@@ -205,7 +205,12 @@ impl Searched<'_> {
         if let Some((of, offsets)) = found.offsets {
             self.lower(found.height);
             match &twin {
-                Some(twin) if of == FOLDED => twin.write(arena, &offsets, &mut self.plan.places),
+                Some(twin) if of == FOLDED => {
+                    let places = twin.places(arena, &offsets);
+                    for &id in &self.ids {
+                        self.plan.places[id] = places[id];
+                    }
+                }
                 _ => write(shape, arena, &offsets, &mut self.plan.places),
             }
         }
@@ -270,15 +275,12 @@ impl Twin {
         Some(Self { folded, shape })
     }
 
-    fn write(&self, arena: ArenaId, offsets: &[i32], places: &mut Table<BufferId, Place>) {
+    /// Places of what is in the arena and has bytes; nothing is said of others.
+    fn places(&self, arena: ArenaId, offsets: &[i32]) -> Table<BufferId, Place> {
         let ground = Place { arena, offset: 0 };
         let mut folded = Table::filled(ground, self.folded.problem.buffers().len());
         write(&self.shape, arena, offsets, &mut folded);
-        for (id, place) in self.folded.unfold(&folded).iter() {
-            if places[id].arena == arena {
-                places[id] = *place;
-            }
-        }
+        self.folded.unfold(&folded)
     }
 }
 
