@@ -165,7 +165,7 @@ impl Searched<'_> {
         let height = self.plan.heights[self.arena];
         let shape = Shape::new(self.problem, self.arena, self.ids.clone(), height);
         let exact = shape.as_ref().is_some_and(|shape| shape.exact);
-        let ranges = !exact && self.ids.len() <= ranges::MOST;
+        let ranges = !exact && ranges::is_small(self.problem, &self.ids);
         if let Some(shape) = shape {
             let part = if ranges { self.limits.work / RANGES } else { 0 };
             self.turns(&shape, self.limits.work - part);

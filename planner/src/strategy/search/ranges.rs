@@ -22,8 +22,10 @@ use crate::ids::{ArenaId, BufferId};
 use crate::problem::Problem;
 use std::collections::VecDeque;
 
-/// With more buffers it is not tried.
-pub(super) const MOST: usize = 256;
+/// With more rectangles in all it is not tried: each is compared with each.
+const RECTANGLES: usize = 1 << 12;
+/// Nor with more pairs of buffers that meet: the search is as deep as there are.
+const LINKS: usize = 1 << 15;
 /// Nodes between two questions whether to stop.
 const ASK: u64 = 256;
 
@@ -98,12 +100,14 @@ pub(super) fn search(
     known: Known,
     limits: &Limits<'_>,
 ) -> Ranged {
-    let mut search = Search::new(problem, arena, ids, limits);
     let mut found = Ranged {
         offsets: None,
         height: known.height,
         bound: known.bound,
         spent: Spent::default(),
+    };
+    let Some(mut search) = Search::new(problem, arena, ids, limits) else {
+        return found;
     };
     while found.height > found.bound && !limits.answered(found.height, found.bound) {
         let under = found.height - 1;
@@ -125,23 +129,42 @@ pub(super) fn search(
     found
 }
 
-impl<'a> Search<'a> {
-    fn new(problem: &Problem, arena: ArenaId, ids: &[BufferId], limits: &'a Limits<'a>) -> Self {
-        let buffer = |id: &BufferId| &problem.buffers()[*id];
-        let align: Vec<u64> = ids.iter().map(|&id| problem.alignment(id, arena)).collect();
-        let mut links = Vec::new();
-        for second in 0..ids.len() {
-            for first in 0..second {
-                let both = [first, second];
-                let ranges = distances(problem, both.map(|at| ids[at]), both.map(|at| align[at]));
-                if ranges != [(-FAR, FAR)] {
-                    links.push(Link { ends: both, ranges });
-                }
+/// Whether there are few enough rectangles.
+pub(super) fn is_small(problem: &Problem, ids: &[BufferId]) -> bool {
+    let rects = ids.iter().map(|&id| problem.buffers()[id].extent.len());
+    rects.sum::<usize>() <= RECTANGLES
+}
+
+/// Every two items whose distance is not free; nothing where they are too many.
+fn links(problem: &Problem, ids: &[BufferId], align: &[u64]) -> Option<Vec<Link>> {
+    let mut links = Vec::new();
+    for second in 0..ids.len() {
+        for first in 0..second {
+            let ends = [first, second];
+            let ranges = distances(problem, ends.map(|at| ids[at]), ends.map(|at| align[at]));
+            if ranges != [(-FAR, FAR)] {
+                links.push(Link { ends, ranges });
             }
         }
-        Self {
+        if links.len() > LINKS {
+            return None;
+        }
+    }
+    Some(links)
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        problem: &Problem,
+        arena: ArenaId,
+        ids: &[BufferId],
+        limits: &'a Limits<'a>,
+    ) -> Option<Self> {
+        let buffer = |id: &BufferId| &problem.buffers()[*id];
+        let align: Vec<u64> = ids.iter().map(|&id| problem.alignment(id, arena)).collect();
+        Some(Self {
             limits,
-            links,
+            links: links(problem, ids, &align)?,
             size: ids.iter().map(|id| buffer(id).size()).collect(),
             fixed: ids.iter().map(|id| buffer(id).fixed_offset).collect(),
             uniform: align.windows(2).all(|two| two[0] == two[1]),
@@ -154,7 +177,7 @@ impl<'a> Search<'a> {
             nodes: 0,
             work: 0,
             stopped: false,
-        }
+        })
     }
 
     fn height(&self) -> u64 {
