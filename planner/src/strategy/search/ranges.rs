@@ -78,8 +78,6 @@ struct Search<'a> {
     size: Vec<u64>,
     align: Vec<u64>,
     fixed: Vec<Option<u64>>,
-    /// All alignments are equal: then nothing that is raised again and again settles.
-    uniform: bool,
     least: Vec<u64>,
     most: Vec<u64>,
     /// By item, the bonds that begin there.
@@ -167,7 +165,6 @@ impl<'a> Search<'a> {
             links: links(problem, ids, &align)?,
             size: ids.iter().map(|id| buffer(id).size()).collect(),
             fixed: ids.iter().map(|id| buffer(id).fixed_offset).collect(),
-            uniform: align.windows(2).all(|two| two[0] == two[1]),
             align,
             least: Vec::new(),
             most: Vec::new(),
@@ -275,16 +272,15 @@ impl<'a> Search<'a> {
         let mut times = vec![0_usize; self.size.len()];
         while let Some(from) = queue.pop_front() {
             times[from] += 1;
-            if times[from] > self.size.len() + 2 {
-                if self.uniform {
-                    return false; // it would go on for ever
-                }
-                self.stopped = times[from] > 64 * self.size.len();
-                if self.stopped {
-                    return false;
-                }
+            if times[from] == self.size.len() + 3 && self.is_endless() {
+                return false;
             }
-            self.work += self.bonds[from].len() as u64;
+            // Alignments can raise things some more times, or for ever: that is not found out.
+            self.stopped = times[from] > 8 * self.size.len() + 64 || self.work > self.limits.work;
+            if self.stopped {
+                return false;
+            }
+            self.work += 1 + self.bonds[from].len() as u64;
             for at in 0..self.bonds[from].len() {
                 let Bond { to, distance, .. } = self.bonds[from][at];
                 let offset = i128::from(self.least[from]) + distance;
@@ -303,6 +299,24 @@ impl<'a> Search<'a> {
                 if !queue.contains(&to) {
                     queue.push_back(to);
                 }
+            }
+        }
+        true
+    }
+
+    /// Whether some items have to start above themselves, alignments aside (a cycle that Bellman and Ford's
+    /// rounds do not come to an end with).
+    fn is_endless(&mut self) -> bool {
+        let mut above = vec![0_i128; self.size.len()];
+        for _ in 0..=above.len() {
+            let mut raised = false;
+            for &Bond { from, to, distance } in self.bonds.iter().flatten() {
+                self.work += 1;
+                raised |= above[to] < above[from] + distance;
+                above[to] = above[to].max(above[from] + distance);
+            }
+            if !raised {
+                return false;
             }
         }
         true
