@@ -9,7 +9,7 @@ use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::lifetime::Lifetime;
 use crate::plan::Place;
 use crate::problem::{Pair, Problem, Rect};
-use crate::shelf::{Fit, Shelf, Wanted};
+use crate::shelf::{Fit, Shelf, Wanted, aligned};
 
 const BLOCK: usize = 32;
 
@@ -203,7 +203,8 @@ impl<'a> Occupancy<'a> {
         self.looked_at
     }
 
-    /// A feasible offset for `buffer` in `arena`, not under `from`.
+    /// A feasible offset for `buffer` in `arena`, not under `from`; the last of all where there is none within
+    /// 64 bits, which can only be among places that came from elsewhere.
     pub(crate) fn find(&mut self, buffer: BufferId, arena: ArenaId, from: u64, fit: Fit) -> u64 {
         let alignment = self.problem.alignment(buffer, arena);
         let shelf = &self.shelves[arena];
@@ -228,7 +229,7 @@ impl<'a> Occupancy<'a> {
         // They are sorted: about twice the work of a pass.
         self.looked_at += 2 * self.met;
         self.blocked.sort_unstable();
-        let mut cursor = from.next_multiple_of(alignment);
+        let mut cursor = aligned(from, alignment);
         let mut best: Option<(u64, u64)> = None;
         for &(blocked_from, blocked_to) in &self.blocked {
             if cursor < blocked_from {
@@ -241,7 +242,7 @@ impl<'a> Occupancy<'a> {
                 }
             }
             if blocked_to > cursor {
-                cursor = blocked_to.next_multiple_of(alignment);
+                cursor = aligned(blocked_to, alignment);
             }
         }
         best.map_or(cursor, |(_, offset)| offset)

@@ -75,6 +75,12 @@ impl Chunk {
     }
 }
 
+/// The next multiple of `alignment`; the last offset of all where that is beyond 64 bits.
+pub(crate) fn aligned(offset: u64, alignment: u64) -> u64 {
+    let multiple = offset.checked_next_multiple_of(alignment);
+    multiple.unwrap_or(u64::MAX)
+}
+
 /// What is looked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
@@ -163,7 +169,7 @@ struct Search {
 impl Search {
     fn new(wanted: Wanted) -> Self {
         Self {
-            cursor: wanted.from.next_multiple_of(wanted.alignment),
+            cursor: aligned(wanted.from, wanted.alignment),
             wanted,
             best: None,
             live: 0,
@@ -185,7 +191,7 @@ impl Search {
             self.done = self.wanted.fit == Fit::First;
         }
         if hi > self.cursor {
-            self.cursor = hi.next_multiple_of(self.wanted.alignment);
+            self.cursor = aligned(hi, self.wanted.alignment);
         }
     }
 }

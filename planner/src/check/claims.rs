@@ -109,7 +109,8 @@ fn proved_by_place(problem: &Problem, arena: ArenaId, id: BufferId) -> Option<u6
         return offset.checked_add(buffer.size());
     }
     let alignment = problem.alignment(id, arena);
-    let mut candidates = vec![0];
+    let aligned = |offset: u64| offset.checked_next_multiple_of(alignment);
+    let mut candidates = vec![Some(0)];
     for (other, fixed, offset) in fixed_in(problem, arena) {
         for top in fixed.extent.iter().flat_map(|a| {
             buffer
@@ -117,13 +118,14 @@ fn proved_by_place(problem: &Problem, arena: ArenaId, id: BufferId) -> Option<u6
                 .iter()
                 .map(move |b| (offset + a.hi).saturating_sub(b.lo))
         }) {
-            candidates.push(top.div_ceil(alignment).checked_mul(alignment)?);
+            candidates.push(aligned(top));
         }
         if let Some(pair) = problem.pair(id, other).filter(|pair| pair.upper == id) {
-            let least = offset.checked_add(pair.distance)?;
-            candidates.push(least.div_ceil(alignment).checked_mul(alignment)?);
+            candidates.push(offset.checked_add(pair.distance).and_then(aligned));
         }
     }
+    // What is beyond 64 bits is no place.
+    let mut candidates: Vec<u64> = candidates.into_iter().flatten().collect();
     candidates.sort_unstable();
     let lowest = candidates
         .into_iter()

@@ -6,7 +6,7 @@ use super::stop::{Reason, Stop};
 use super::{Options, Tried, assign, keep, quick, with_heights};
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
-use crate::ids::{ArenaId, BufferId, Id, Table};
+use crate::ids::{BufferId, Table};
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::Problem;
 use crate::witness::Bound;
@@ -64,9 +64,10 @@ impl Status {
 }
 
 impl Planned {
-    /// Height of the first arena.
+    /// Height of the first arena in bytes; 0 where there is none.
     pub fn height(&self) -> u64 {
-        self.checked.plan().heights[ArenaId::from_index(0)]
+        let first = self.checked.plan().heights.values().next();
+        first.copied().unwrap_or(0)
     }
 
     /// Whether every arena is proved to be as low as possible.

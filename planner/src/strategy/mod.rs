@@ -133,13 +133,15 @@ type Tick<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 /// Buffers placed between two ticks: some milliseconds at most, among a million.
 const TICK: usize = 64;
 
-/// A plan with true heights and no claim.
+/// A plan with true heights and no claim. What has no place, or one in an arena that there is not, counts
+/// nowhere; the check refuses it.
 fn with_heights(problem: &Problem, places: Table<BufferId, Place>, strategy: &str) -> Plan {
     let mut heights = Table::filled(0_u64, problem.arenas().len());
     for (id, buffer) in problem.buffers().iter() {
-        if !buffer.extent.is_empty() {
-            let height: &mut u64 = &mut heights[places[id].arena];
-            *height = (*height).max(places[id].offset.saturating_add(buffer.size()));
+        let place = places.get(id).filter(|_| !buffer.extent.is_empty());
+        if let Some(place) = place.filter(|place| heights.get(place.arena).is_some()) {
+            let height: &mut u64 = &mut heights[place.arena];
+            *height = (*height).max(place.offset.saturating_add(buffer.size()));
         }
     }
     Plan {

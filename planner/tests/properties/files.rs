@@ -45,7 +45,7 @@ fn numbers(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-fn with_another_number(text: &str, t: &mut Tape) -> String {
+pub(crate) fn with_another_number(text: &str, t: &mut Tape) -> String {
     let all = numbers(text);
     let Some(at) = (!all.is_empty()).then(|| all[t.index(all.len())].clone()) else {
         return text.to_owned();

@@ -43,7 +43,7 @@ fn tiny_plans_come_nearer_to_the_optimum() {
         }
     });
     let (met, open) = (met.get(), open.get());
-    assert!(open > 200 && 2 * met > open, "{met} of {open}");
+    assert!(open > 350 && 4 * met > 3 * open, "{met} of {open}");
 }
 
 /// Every arena is as low or lower; on the whole much is gained.
@@ -63,8 +63,8 @@ fn lowers(cases: u32, kind: Kind, least: u32) {
 
 #[test]
 fn whatever_a_problem_has_is_kept() {
-    lowers(600, UNLIMITED, 40);
-    lowers(40, LARGE, 5);
+    lowers(600, UNLIMITED, 210);
+    lowers(40, LARGE, 27);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_does_not_fold_is_improved() {
     let greedy = Strategy::StartFirstFit.run(&problem);
     let height = improved(&problem, 1 << 22).height();
     let least = greedy.heights[ArenaId::from_index(0)];
-    assert!(10 * height < 9 * least, "{height} of {least}");
+    assert!(6 * height < 5 * least, "{height} of {least}");
 }
 
 #[test]

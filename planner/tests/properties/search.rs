@@ -97,21 +97,21 @@ fn every_pruning_keeps_the_optimum_and_proves_it() {
 }
 
 #[test]
-fn shrinking_extents_and_pairs_are_kept_too() {
-    let proved = Cell::new(0);
+fn whatever_extents_and_pairs_there_are_the_optimum_is_found_and_proved() {
+    let raised = Cell::new(0);
     tiny(2500, TINY, |problem, _: &mut Tape| {
+        let arena = ArenaId::from_index(0);
         let greedy = Strategy::StartFirstFit.run(problem);
-        let optimum = optimum(problem, greedy.heights[ArenaId::from_index(0)]);
+        let optimum = optimum(problem, greedy.heights[arena]);
         for rules in variants() {
             let planned = searched(problem, rules);
-            assert!(planned.height() >= optimum, "{rules:?}");
-            if planned.is_optimal() {
-                assert_eq!(planned.height(), optimum, "{rules:?}");
-                proved.set(proved.get() + 1);
-            }
+            assert_eq!(planned.height(), optimum, "{rules:?}");
+            assert!(planned.is_optimal(), "{rules:?}");
+            let claim = planned.checked.plan().claims[arena];
+            raised.set(raised.get() + u32::from(format!("{claim:?}").contains("Search")));
         }
     });
-    assert!(proved.get() > 15000, "{proved:?}");
+    assert!(raised.get() > 3000, "{raised:?}");
 }
 
 #[test]
@@ -136,5 +136,5 @@ fn what_was_cut_is_mostly_put_together_again() {
         planned.is_optimal()
     });
     let optimal: Vec<usize> = optimal.collect();
-    assert!(optimal.len() >= 6, "{optimal:?}");
+    assert!(optimal.len() >= 7, "{optimal:?}");
 }

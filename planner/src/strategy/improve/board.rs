@@ -4,6 +4,7 @@ use super::items::Items;
 use super::{NOWHERE, Random};
 use crate::occupancy::relax;
 use crate::problem::Problem;
+use crate::shelf::aligned;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -203,7 +204,7 @@ impl<'a> Board<'a> {
                 }
             }
             if taken.to > cursor {
-                cursor = taken.to.next_multiple_of(align);
+                cursor = aligned(taken.to, align);
             }
         }
         let top = capacity - self.items.size[item];
@@ -264,7 +265,7 @@ impl<'a> Board<'a> {
             weights.push(weight.max(1));
             ends.push((taken.to, index as u64));
             let below = taken.from.saturating_sub(1);
-            let beside = [taken.to.next_multiple_of(align), below - below % align];
+            let beside = [aligned(taken.to, align), below - below % align];
             candidates.extend(beside.into_iter().filter(|&offset| offset <= top));
         }
         self.work += 8 * weights.len() as u64;

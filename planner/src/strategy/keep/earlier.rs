@@ -32,9 +32,9 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// The places of `plan`, a plan of `problem`.
+    /// The places of `plan`, a plan of `problem`; it need not be valid.
     pub fn of_plan(problem: &Problem, plan: &Plan) -> Self {
-        Self::from_places(problem, |id| Some(plan.places[id]))
+        Self::from_places(problem, |id| plan.places.get(id).copied())
     }
 
     /// The offsets that are given in `problem`.
@@ -59,7 +59,9 @@ impl Earlier {
             let Some(Place { arena, offset }) = place(id) else {
                 continue;
             };
-            let height = &mut earlier.arenas[arena.index()].1;
+            let Some((_, height)) = earlier.arenas.get_mut(arena.index()) else {
+                continue;
+            };
             *height = (*height).max(offset.saturating_add(buffer.size()));
             earlier.buffers.push(Old {
                 name: buffer.name.clone(),

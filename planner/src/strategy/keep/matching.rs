@@ -31,7 +31,8 @@ pub(super) fn matched<'a>(problem: &Problem, earlier: &'a Earlier) -> Matched<'a
     for buffer in problem.buffers().values() {
         let old = by_name.get_mut(&*buffer.name).and_then(Vec::pop);
         let place = |old: &Old| {
-            let arena = arenas[old.arena]?;
+            let arena = *arenas.get(old.arena)?;
+            let arena = arena?;
             Some(Place {
                 arena,
                 offset: old.offset,

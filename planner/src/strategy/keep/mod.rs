@@ -212,7 +212,18 @@ impl<'a> Keeping<'a> {
             let low = self.lowered(planned, &limits);
             return Ok(self.found(low, None));
         }
-        let fresh = self.planned(self.problem.clone(), self.options)?;
+        let fresh = match (
+            self.planned(self.problem.clone(), self.options),
+            attempt.take(),
+        ) {
+            (Ok(fresh), before) => {
+                attempt = before;
+                fresh
+            }
+            // Higher than asked for is better than none.
+            (Err(_), Some(planned)) => return Ok(self.found(planned, None)),
+            (Err(fault), None) => return Err(fault),
+        };
         let bounds = Some(fresh.bounds.clone());
         let higher = |(a, &before): (ArenaId, &u64)| before.max(fresh.checked.plan().heights[a]);
         let highest: Table<ArenaId, u64> = self.before.iter().map(higher).collect();

@@ -8,8 +8,9 @@
 //! - **Distances.** For buffers `i`, `j` that meet: how far above `i` the start of `j` must be when `j`
 //!   is not the lower one. Shrinking extents and pairs with a minimum distance come out right here.
 //!
-//! The search over a shape is exact unless a buffer begins above its own offset at some step, or a
-//! pair may start at one place; then it still finds plans, and its failure proves nothing.
+//! The search over a shape is exact unless a buffer has a hole or begins above its own offset at some step, or a
+//! pair may start at one place; then it still finds plans, its failure proves nothing, and `ranges` has the
+//! last word.
 
 use crate::ids::{ArenaId, BufferId};
 use crate::lifetime::Step;
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 /// Beyond this many buffers, or this many that meet, nothing is searched.
 const MAX_BUFFERS: usize = 1 << 14;
 const MAX_MEETINGS: usize = 1 << 23;
-/// Units that an arena may have; sums stay within 32 bits.
+/// An arena, and what lives at one step, has fewer units: sums of four such numbers stay within 32 bits.
 const MAX_UNITS: u64 = 1 << 29;
 
 /// Rows of a table without gaps between them.
@@ -96,7 +97,7 @@ pub(super) struct Shape {
     pub(super) near: Rows<Near>,
     /// By section, units that pairs may share.
     pub(super) relief: Vec<i32>,
-    /// By item, whether it is one plain rectangle that takes part in no pair.
+    /// By item, whether it is one rectangle from its offset on that takes part in no pair.
     pub(super) plain: Vec<bool>,
     /// Whether all items are plain, of whole units, without alignment or given offsets.
     pub(super) uniform: bool,
@@ -117,14 +118,15 @@ impl Shape {
             return None;
         }
         let unit = unit(problem, arena, &ids);
-        if !is_small(problem, arena, &ids, unit, height) {
+        if !is_small(problem, &ids, unit, height) {
             return None;
         }
         let moments = moments(problem, &ids);
         let (covers, hulls) = covers(problem, &ids, &moments, unit);
         let members = turned(&covers, moments.len());
         let meetings: usize = members.iter().map(|row| row.len() * row.len()).sum();
-        if meetings > MAX_MEETINGS {
+        let loads = members.iter().map(|row| load(row)).max();
+        if meetings > MAX_MEETINGS || loads.is_some_and(|load| load >= MAX_UNITS) {
             return None;
         }
         let near = near(problem, &ids, &covers, &members, unit);
@@ -161,7 +163,7 @@ impl Shape {
                 .iter()
                 .map(|row| (row[0].index, row[row.len() - 1].index + 1))
                 .collect(),
-            relief: relief(problem, &ids, &moments, unit),
+            relief: relief(problem, &ids, &moments, &members, unit),
             plain,
             exact: hulls && apart && ids.iter().all(at_zero),
             covers: Rows::new(covers),
@@ -181,32 +183,35 @@ impl Shape {
         let unit = self.unit;
         let next = |bytes: u64| {
             let room = capacity.saturating_sub(bytes);
-            bytes.max(bytes + (room / unit + 1) * unit)
+            bytes.saturating_add((room / unit).saturating_add(1).saturating_mul(unit))
         };
         let ends = self.bytes.iter().map(|&bytes| next(bytes));
-        ends.filter(|&end| end > capacity)
-            .min()
-            .unwrap_or(capacity + unit)
+        let next = ends.filter(|&end| end > capacity).min();
+        next.unwrap_or(capacity.saturating_add(unit))
     }
 }
 
-/// Whether all sums stay within 32 bits: those of all sizes, or, where nothing overlaps, those of what fits
-/// into the arena at one step.
-fn is_small(problem: &Problem, arena: ArenaId, ids: &[BufferId], unit: u64, height: u64) -> bool {
-    let buffers = || ids.iter().map(|&id| &problem.buffers()[id]);
-    let sizes = buffers().map(|buffer| units(buffer.size(), unit));
-    let total = sizes.fold(0, u64::saturating_add);
-    let reach = buffers().map(|buffer| buffer.fixed_offset.unwrap_or(0) / unit);
-    let reach = reach.max().unwrap_or(0);
-    let steps = ids.iter().map(|&id| problem.alignment(id, arena) / unit);
-    let widest = units(height, unit).max(steps.max().unwrap_or(0));
-    total.saturating_add(reach) < MAX_UNITS
-        || problem.pairs().is_empty() && widest + ids.len() as u64 <= MAX_UNITS / 4
+/// Whether the arena and all sizes stay under [`MAX_UNITS`]. Sizes in units are rounded up, which is why the
+/// number of buffers counts.
+fn is_small(problem: &Problem, ids: &[BufferId], unit: u64, height: u64) -> bool {
+    let sizes = ids.iter().map(|&id| problem.buffers()[id].size());
+    let largest = sizes.max().unwrap_or(0).max(height);
+    units(largest, unit).saturating_add(ids.len() as u64) < MAX_UNITS
+}
+
+/// Units that a section has to hold. Where buffers have holes that others lie in, that can be far more than
+/// the arena has.
+fn load(members: &[Cover]) -> u64 {
+    let units = members
+        .iter()
+        .map(|cover| u64::from(cover.units.unsigned_abs()));
+    units.sum()
 }
 
 fn plain(problem: &Problem, id: BufferId) -> bool {
     let mut pairs = problem.pairs().iter();
-    problem.buffers()[id].extent.len() == 1 && !pairs.any(|p| p.lower == id || p.upper == id)
+    let at_zero = matches!(problem.buffers()[id].extent[..], [rect] if rect.lo == 0);
+    at_zero && !pairs.any(|p| p.lower == id || p.upper == id)
 }
 
 fn units(bytes: u64, unit: u64) -> u64 {
@@ -362,8 +367,14 @@ fn paired(problem: &Problem, (lower, upper): (BufferId, BufferId), apart: i32, u
     least.map_or(apart, |least| least.min(apart))
 }
 
-/// By section, the most that the pairs in it can share.
-fn relief(problem: &Problem, ids: &[BufferId], moments: &[Step], unit: u64) -> Vec<i32> {
+/// By section, the most that the pairs in it can share; never more than is there.
+fn relief(
+    problem: &Problem,
+    ids: &[BufferId],
+    moments: &[Step],
+    members: &[Vec<Cover>],
+    unit: u64,
+) -> Vec<i32> {
     let mut relief = vec![0_i32; moments.len()];
     if problem.pairs().is_empty() {
         return relief;
@@ -382,6 +393,10 @@ fn relief(problem: &Problem, ids: &[BufferId], moments: &[Step], unit: u64) -> V
                 relief[section] = relief[section].saturating_add(shared);
             }
         }
+    }
+    for (relief, members) in relief.iter_mut().zip(members) {
+        let load = i32::try_from(load(members)).expect("bounded by MAX_UNITS");
+        *relief = load.min(*relief);
     }
     relief
 }

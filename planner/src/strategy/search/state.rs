@@ -145,10 +145,10 @@ impl<'s> State<'s> {
     }
 
     /// The lowest offset from `offset` on at which an item is clear of fixed ones that it cannot lie
-    /// below.
+    /// below; any that is too high where there is none.
     fn over_fixed(&self, item: usize, mut offset: i32) -> i32 {
         let (shape, align) = (self.shape, self.shape.align[item]);
-        loop {
+        while offset <= self.most[item] {
             let mut higher = offset;
             for near in shape.near.row(item) {
                 let at = shape.fixed[near.other as usize];
@@ -158,10 +158,11 @@ impl<'s> State<'s> {
             }
             higher = aligned(higher, align);
             if higher == offset {
-                return offset;
+                break;
             }
             offset = higher;
         }
+        offset
     }
 
     /// Before anything is placed: items that cannot lie below fixed ones go above.

@@ -3,12 +3,12 @@
 //! Where many items fit each other (rows and stacks, see `fold`), a second, smaller shape takes turns with
 //! the first. What is found in it is a plan; what is ruled out in it proves nothing.
 
-use super::Limits;
 use super::dfs::{Outcome, Search};
 use super::failed::Failed;
 use super::keys::{CYCLE, Order};
 use super::shape::Shape;
 use super::state::State;
+use super::{Limits, Spent};
 
 /// Work of the first turns, by item.
 const FIRST: u64 = 1 << 12;
@@ -19,8 +19,7 @@ pub(super) struct Found {
     pub(super) offsets: Option<(usize, Vec<i32>)>,
     pub(super) height: u64,
     pub(super) bound: u64,
-    pub(super) nodes: u64,
-    pub(super) work: u64,
+    pub(super) spent: Spent,
 }
 
 /// The shape of the arena itself, and the one in which what fits each other is joined.
@@ -42,7 +41,6 @@ pub(super) struct Turns<'a> {
     lanes: Vec<Lane<'a>>,
     limits: &'a Limits<'a>,
     best: Found,
-    work: u64,
     /// Nothing as low as would be enough was found, whatever was tried.
     denied: bool,
 }
@@ -58,8 +56,7 @@ impl<'a> Turns<'a> {
             offsets: None,
             height,
             bound,
-            nodes: 0,
-            work: 0,
+            spent: Spent::default(),
         };
         let lane = |shape| Lane {
             shape,
@@ -71,7 +68,6 @@ impl<'a> Turns<'a> {
             lanes: std::iter::once(whole).chain(folded).map(lane).collect(),
             limits,
             best,
-            work: 0,
             denied: false,
         }
     }
@@ -82,8 +78,8 @@ impl<'a> Turns<'a> {
         self.denied
             || enough.is_some_and(|enough| enough < self.best.bound)
             || self.best.height <= self.lanes[WHOLE].lowest
-            || self.work >= self.limits.work
-            || self.best.nodes >= self.limits.nodes
+            || self.best.spent.work >= self.limits.work
+            || self.best.spent.nodes >= self.limits.nodes
             || cancel.is_some_and(|cancel| cancel())
     }
 
@@ -99,26 +95,25 @@ impl<'a> Turns<'a> {
             let Found {
                 height,
                 bound,
-                nodes,
+                spent,
                 ..
             } = self.best;
-            self.limits.tell(height, bound, nodes);
+            self.limits.tell(height, bound, spent.nodes);
             turn += 1;
         }
-        self.best.work = self.work;
         self.best
     }
 
     fn turn(&mut self, lane: usize, turn: u64) {
-        let before = self.work;
+        let before = self.best.spent.work;
         let first = FIRST * self.lanes[lane].shape.len() as u64;
         let doublings = u32::try_from(turn / CYCLE).unwrap_or(u32::MAX).min(40);
         let order = Order::of_turn(turn, self.limits.seed);
         let limit = first.saturating_mul(1 << doublings);
         self.search(lane, self.lanes[lane].lowest, order, limit);
         let asked = self.limits.enough.is_some() && turn < CYCLE;
-        let until = self.work + (self.work - before);
-        while !asked && self.work < until && !self.done() {
+        let until = self.best.spent.work + (self.best.spent.work - before);
+        while !asked && self.best.spent.work < until && !self.done() {
             let Some(between) = self.between(lane) else {
                 break;
             };
@@ -152,21 +147,23 @@ impl<'a> Turns<'a> {
         let Found {
             height,
             bound,
-            nodes: before,
+            spent,
             ..
         } = self.best;
         let asked = |nodes: u64| {
-            let nodes = before + nodes;
+            let nodes = spent.nodes + nodes;
             limits.tell(height, bound, nodes);
             nodes >= limits.nodes || limits.cancel.is_some_and(|cancel| cancel())
         };
-        let limit = limit.min(limits.work.saturating_sub(self.work));
+        let limit = limit.min(limits.work.saturating_sub(spent.work));
         let Lane { shape, failed, .. } = &mut self.lanes[lane];
         let state = State::new(shape, capacity);
         let mut search = Search::new(state, order, limits.rules, failed, limit, &asked);
         let outcome = search.run();
-        self.best.nodes += search.nodes;
-        self.work += search.state.work;
+        self.best.spent.add(Spent {
+            nodes: search.nodes,
+            work: search.state.work,
+        });
         match outcome {
             Outcome::Found => {
                 let offsets = search.state.offset;
