@@ -25,7 +25,8 @@ pub struct Earlier {
     pub arenas: Vec<(String, u64)>,
     /// Its buffers that had an offset.
     pub buffers: Vec<Old>,
-    /// Bytes that an arena may be higher for the sake of kept offsets.
+    /// Bytes that an arena may be higher for the sake of kept offsets: than it was, or, if that is more, than it is in a
+    /// plan that keeps nothing.
     pub slack: u64,
     /// Bytes that all arenas together have, where that is known.
     pub budget: Option<u64>,
@@ -59,8 +60,11 @@ impl Earlier {
             let Some(Place { arena, offset }) = place(id) else {
                 continue;
             };
-            let height = &mut earlier.arenas[arena.index()].1;
-            *height = (*height).max(offset.saturating_add(buffer.size()));
+            // What has no bytes raises no arena, wherever it is.
+            if !buffer.extent.is_empty() {
+                let height = &mut earlier.arenas[arena.index()].1;
+                *height = (*height).max(offset.saturating_add(buffer.size()));
+            }
             earlier.buffers.push(Old {
                 name: buffer.name.clone(),
                 extent: buffer.extent.clone(),
