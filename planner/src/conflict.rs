@@ -15,7 +15,7 @@ mod filter;
 mod several;
 mod windows;
 
-pub use several::shortfalls;
+pub use several::{shortfalls, too_much};
 
 use crate::bounds::Bounds;
 use crate::ids::{ArenaId, BufferId, Id};

@@ -57,7 +57,10 @@ pub(crate) fn crowds(problem: &Problem, lists: &Lists) -> Vec<Crowd> {
     for group in groups(problem) {
         let within = |crowd: &Crowd| crowd.arenas.iter().all(|arena| group.contains(arena));
         if !crowds.iter().any(within) {
-            crowds.extend(crowd(problem, lists, group));
+            let capacities = group.iter().map(|&id| problem.arenas()[id].capacity);
+            let capacity =
+                capacities.fold(0, |sum: u64, c| sum.saturating_add(c.unwrap_or(u64::MAX)));
+            crowds.extend(crowd(problem, lists, group, capacity));
         }
     }
     crowds
@@ -94,9 +97,13 @@ fn bound_to(problem: &Problem, lists: &Lists, group: &[ArenaId]) -> (Vec<BufferI
     (ids, profile)
 }
 
-fn crowd(problem: &Problem, lists: &Lists, group: Vec<ArenaId>) -> Option<Crowd> {
-    let capacities = group.iter().map(|&id| problem.arenas()[id].capacity);
-    let capacity = capacities.fold(0, |sum: u64, c| sum.saturating_add(c.unwrap_or(u64::MAX)));
+/// What has to be in `group` and is live at one step, where that is more than `capacity`. `problem` has no pairs.
+pub(crate) fn crowd(
+    problem: &Problem,
+    lists: &Lists,
+    group: Vec<ArenaId>,
+    capacity: u64,
+) -> Option<Crowd> {
     let (ids, profile) = bound_to(problem, lists, &group);
     let (bytes, step) = profile.max();
     (bytes > capacity).then(|| Crowd {
@@ -161,10 +168,17 @@ mod tests {
 
     #[test]
     fn a_pair_of_arenas_without_the_third_is_looked_at() {
-        let buffers = vec![at("a", 8, &[0, 1]), at("b", 8, &[0, 1]), at("c", 8, &[0, 1])];
+        let buffers = vec![
+            at("a", 8, &[0, 1]),
+            at("b", 8, &[0, 1]),
+            at("c", 8, &[0, 1]),
+        ];
         let problem = problem([Some(10), Some(10), None], buffers);
         let crowds = crowds(&problem, &usable(&problem));
         assert_eq!(crowds.len(), 1);
-        assert_eq!((crowds[0].arenas.len(), crowds[0].capacity, crowds[0].bytes), (2, 20, 24));
+        assert_eq!(
+            (crowds[0].arenas.len(), crowds[0].capacity, crowds[0].bytes),
+            (2, 20, 24)
+        );
     }
 }

@@ -122,7 +122,9 @@ pub fn floor(problem: &Problem, bounds: &Bounds, arenas: &[ArenaId]) -> Floor {
         .iter()
         .map(|&id| bounds.arenas[id].bytes.max(beyond(id)))
         .collect();
-    let sum = floors.iter().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
+    let sum = floors
+        .iter()
+        .fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
     let (bytes, step) = match load {
         Some((bytes, step)) if bytes >= sum && bytes > 0 => (bytes, Some(step)),
         _ => (sum, None),

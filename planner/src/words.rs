@@ -29,12 +29,20 @@ mod tests {
 
     #[test]
     fn numbers_and_names() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1 << 20, "1,048,576")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1 << 20, "1,048,576"),
+        ] {
             assert_eq!(grouped(number), text);
         }
         let names = ["a", "b", "c"].map(str::to_owned);
         let told = |count: usize| listed(&names[..count]);
         assert_eq!(told(1), "`a`");
-        assert_eq!((told(2), told(3)), ("`a` and `b`".into(), "`a`, `b` and `c`".into()));
+        assert_eq!(
+            (told(2), told(3)),
+            ("`a` and `b`".into(), "`a`, `b` and `c`".into())
+        );
     }
 }

@@ -202,6 +202,8 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
         warnings: Vec::new(),
         offline: None,
         kept: None,
+        spills_least: false,
+        asked: None,
     })
 }
 

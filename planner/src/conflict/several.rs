@@ -2,7 +2,7 @@
 
 use super::filter::{self, Attempt, Filter};
 use super::{Answer, Cause, Conflict, conflict};
-use crate::crowd::{self, Lists};
+use crate::crowd::{self, Crowd, Lists};
 use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::problem::{Buffer, Pair, Problem};
 use crate::strategy::{Options, PlannerFault, plan};
@@ -28,10 +28,7 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// The limits of `options` hold for each search; an error is a defect of this library.
-pub fn shortfalls(
-    problem: &Problem,
-    options: &Options<'_>,
-) -> Result<Vec<Conflict>, PlannerFault> {
+pub fn shortfalls(problem: &Problem, options: &Options<'_>) -> Result<Vec<Conflict>, PlannerFault> {
     let lists = crowd::usable(problem);
     let mut found = objects(problem, &lists);
     if found.is_empty() {
@@ -69,7 +66,12 @@ fn objects(problem: &Problem, lists: &Lists) -> Vec<Conflict> {
 }
 
 fn crowds(problem: &Problem, lists: &Lists) -> Vec<Conflict> {
-    let told = |crowd: crowd::Crowd| Conflict {
+    let crowds = crowd::crowds(problem, lists).into_iter();
+    crowds.map(load).collect()
+}
+
+fn load(crowd: Crowd) -> Conflict {
+    Conflict {
         arena: crowd.arenas[0],
         beside: crowd.arenas[1..].to_vec(),
         capacity: crowd.capacity,
@@ -80,9 +82,16 @@ fn crowds(problem: &Problem, lists: &Lists) -> Vec<Conflict> {
             bytes: crowd.bytes,
         },
         minimal: false,
-    };
-    let crowds = crowd::crowds(problem, lists).into_iter();
-    crowds.map(told).collect()
+    }
+}
+
+/// What can be in no other arena and is live at one step with more than `capacity` bytes, where there is such a
+/// step. Nothing in a problem with pairs, whose overlaps would be counted twice.
+pub fn too_much(problem: &Problem, arenas: &[ArenaId], capacity: u64) -> Option<Conflict> {
+    let lists = crowd::usable(problem);
+    let crowd = || crowd::crowd(problem, &lists, arenas.to_vec(), capacity);
+    let plain = problem.pairs().is_empty() && !arenas.is_empty();
+    plain.then(crowd).flatten().map(load)
 }
 
 /// Each arena with what can be nowhere else.
@@ -128,7 +137,11 @@ fn together(
     let filter::Answer::Fails(found) = filter.answer(&ids, &whole)? else {
         return Ok(None);
     };
-    let mut held: Vec<ArenaId> = found.members.iter().flat_map(|&id| lists[id].clone()).collect();
+    let mut held: Vec<ArenaId> = found
+        .members
+        .iter()
+        .flat_map(|&id| lists[id].clone())
+        .collect();
     held.sort_unstable();
     held.dedup();
     let capacities = held.iter().filter_map(|&id| problem.arenas()[id].capacity);
@@ -156,11 +169,7 @@ fn failed(fault: PlannerFault) -> Result<Attempt, PlannerFault> {
 }
 
 /// `ids` alone, in the order given, with these arenas.
-fn some(
-    problem: &Problem,
-    ids: &[BufferId],
-    arenas: impl Fn(BufferId) -> Vec<ArenaId>,
-) -> Problem {
+fn some(problem: &Problem, ids: &[BufferId], arenas: impl Fn(BufferId) -> Vec<ArenaId>) -> Problem {
     let narrow = |&id: &BufferId| problem.buffers()[id].clone().in_arenas(arenas(id));
     let buffers: Table<BufferId, Buffer> = ids.iter().map(narrow).collect();
     let place = ids.iter().enumerate();

@@ -89,11 +89,11 @@ fn overfull(problem: &Problem, crowd: &Crowd, full: String) -> Shortage {
 /// The sizes fit; no packing was found all the same.
 fn fragmented(problem: &Problem, lists: &Lists, short: &Short, full: String) -> Shortage {
     let arena = short.arena;
-    let rects = problem.buffers().values().flat_map(|b| &b.extent);
-    let (_, step) = Profile::new(rects.map(|r| (r.steps, r.bytes()))).max();
     let capacity = problem.arenas()[arena].capacity.unwrap_or(0);
     let here = |id: &BufferId| lists[*id].contains(&arena);
     let ids: Vec<BufferId> = lists.ids().filter(here).collect();
+    let rects = ids.iter().flat_map(|&id| &problem.buffers()[id].extent);
+    let (_, step) = Profile::new(rects.map(|r| (r.steps, r.bytes()))).max();
     Shortage {
         arenas: vec![full.clone()],
         capacity,

@@ -6,8 +6,8 @@
 //! a capacity. An assignment that cannot be packed is ruled out where the search proves that; where it does
 //! not, not all is known.
 
-use super::pack::{Packed, Packer};
 use super::Assigned;
+use super::pack::{Packed, Packer};
 use crate::crowd::Lists;
 use crate::ids::{ArenaId, BufferId, Table};
 use std::cmp::Reverse;
@@ -29,11 +29,7 @@ pub(super) struct Outcome {
     pub(super) complete: bool,
 }
 
-pub(super) fn search(
-    packer: &Packer<'_>,
-    lists: &Lists,
-    known: Option<&Assigned>,
-) -> Outcome {
+pub(super) fn search(packer: &Packer<'_>, lists: &Lists, known: Option<&Assigned>) -> Outcome {
     let buffers = packer.problem.buffers();
     // What has no bytes is anywhere.
     let choice = |id: BufferId| lists[id].len() > 1 && !buffers[id].extent.is_empty();
@@ -58,9 +54,7 @@ pub(super) fn search(
             rest.fold(0, u128::saturating_add)
         })
         .collect();
-    let decided = lists
-        .ids()
-        .map(|id| (!choice(id)).then(|| lists[id][0]));
+    let decided = lists.ids().map(|id| (!choice(id)).then(|| lists[id][0]));
     let base = lists.ids().filter(|&id| !choice(id));
     let base = base.fold(0, |sum: u128, id| {
         sum.saturating_add(skipped(id, lists[id][0]))

@@ -59,7 +59,8 @@ pub(super) fn plan(
         best.map_err(|short| shortage::explain(&problem, &lists, &short, all.complete))?;
     let (places, tried) = finish(&packer, &assigned);
     let nodes = packer.nodes();
-    let spills_least = all.complete || assigned.spilled(&problem) == least_spilled(&problem, &lists);
+    let spills_least =
+        all.complete || assigned.spilled(&problem) == least_spilled(&problem, &lists);
     let plan = with_heights(&problem, places, NAME);
     let bounds = Bounds::new(&problem);
     let status = ended(&problem, (&plan, &bounds), spills_least, (options, stop));

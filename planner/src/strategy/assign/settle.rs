@@ -3,8 +3,8 @@
 //! Goes in: lists of arenas. Comes out: an assignment with a packing of each arena that has a capacity, or
 //! the arena that overflows. What is tried, and in which order, is told in the parent module.
 
-use super::pack::{Packed, Packer};
 use super::Assigned;
+use super::pack::{Packed, Packer};
 use crate::crowd::Lists;
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::Step;
