@@ -207,7 +207,7 @@ pub(crate) fn reason(session: &Session, conflict: &Conflict) -> String {
                     listed(std::slice::from_ref(one))
                 ),
                 names => format!(
-                    "{those} {are} too large for each of {}: the largest that one takes is {limit}",
+                    "{those} {are} too large for each of {}: the largest takes {limit}",
                     listed(names)
                 ),
             }

@@ -190,17 +190,24 @@ pub(crate) fn row(label: &str, size: &str, text: &str, columns: usize) -> Vec<St
     hung(&format!("{label:<9} {size:>9}    "), text, columns)
 }
 
-/// Rows with the last column aligned; where it has no room, it goes to a line of its own.
+/// Rows with the last column aligned, memories by themselves; where it has no room, it goes to a line of its
+/// own.
 fn aligned(rows: &[[String; 4]], columns: usize) -> Vec<String> {
     let chars = |text: &str| text.chars().count();
-    let short = |row: &&[String; 4]| {
-        let end = chars(&row[3]);
-        end > 0 && INDENT + chars(&row[2]) + GAP + end <= columns
+    let memory = |row: &[String; 4]| row[0].starts_with(' ');
+    let wide = |of_memories: bool| {
+        let short = |row: &&[String; 4]| {
+            let end = chars(&row[3]);
+            memory(row) == of_memories && end > 0 && INDENT + chars(&row[2]) + GAP + end <= columns
+        };
+        let wide = rows.iter().filter(short).map(|row| chars(&row[2])).max();
+        wide.unwrap_or(0)
     };
-    let wide = rows.iter().filter(short).map(|row| chars(&row[2])).max();
-    let wide = wide.unwrap_or(0);
+    let (others, memories) = (wide(false), wide(true));
     let mut lines = Vec::new();
-    for [label, size, rest, end] in rows {
+    for cells in rows {
+        let wide = if memory(cells) { memories } else { others };
+        let [label, size, rest, end] = cells;
         let together = format!("{rest:<wide$}{:GAP$}{end}", "");
         if end.is_empty() {
             lines.extend(row(label, size, rest, columns));

@@ -124,7 +124,7 @@ impl Verdict {
         let (budget, text) = match self.asked {
             Asked::Bytes(budget, _) => {
                 let least = exact(summary::proved(session));
-                let needed = exact(session.height().saturating_add(session.persistent()));
+                let needed = grouped(session.height().saturating_add(session.persistent()));
                 let text = format!("may do: every plan needs {least}, this one {needed}");
                 (bytes(budget), text)
             }

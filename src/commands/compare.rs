@@ -330,7 +330,7 @@ fn heights(table: &Json) -> Grid {
         right("bytes", 2),
         right("of bound", 1),
         right("ms", 1),
-        left("fits", 0),
+        left("fits", 4),
     ]);
     for row in &table.rows {
         grid.row(vec![
@@ -366,7 +366,7 @@ fn memories(table: &Json, names: &[Taken]) -> Grid {
         right("spilled", 0),
     ];
     columns.extend(names.iter().map(|taken| named(&taken.name, 1)));
-    columns.extend([right("together", 1), right("ms", 2), left("fits", 0)]);
+    columns.extend([right("together", 1), right("ms", 2), left("fits", 4)]);
     let mut grid = Grid::new(columns);
     for row in &table.rows {
         let spilled = row.spilled_traffic_bytes.map_or_else(String::new, grouped);

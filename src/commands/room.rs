@@ -77,7 +77,10 @@ fn title(session: &Session, first: &Conflict) -> String {
 /// In which memories there was no room.
 fn undecided(session: &Session) -> String {
     let over = beyond(session).map(|(_, name, _)| name);
-    let names: Vec<String> = over.collect();
+    let mut names: Vec<String> = over.collect();
+    if names.is_empty() {
+        names = objects(session).map(|(name, _)| name).collect();
+    }
     let what = if names.len() == 1 {
         "memory"
     } else {
@@ -126,20 +129,35 @@ fn who(session: &Session, conflict: &Conflict) -> String {
     format!("{what}: {shown}{more}")
 }
 
-/// What would do: the plan that is shown.
+/// What would do: the plan that goes beyond.
 fn enough(session: &Session) -> Option<String> {
     let over = beyond(session).map(|(id, name, height)| {
         let more = height - session.limits(id).capacity.unwrap_or(height);
         format!(
-            "{} ({} more) in `{}`",
+            "{} in `{}` ({} more)",
             exact(height),
-            grouped(more),
-            visible(&name)
+            visible(&name),
+            grouped(more)
         )
     });
-    let over: Vec<String> = over.collect();
-    let given = "so the plan above would do";
-    (!over.is_empty()).then(|| format!("with {} {given}", over.join(" and ")))
+    let mut over: Vec<String> = over.collect();
+    over.extend(objects(session).map(|(name, size)| format!("`:max={size}` for `{name}`")));
+    (!over.is_empty()).then(|| format!("a plan was found with {}", over.join(" and ")))
+}
+
+/// Memories in which the plan has a larger buffer than they may hold, and its size.
+fn objects(session: &Session) -> impl Iterator<Item = (String, u64)> {
+    let (problem, places) = (session.checked.problem(), &session.checked.plan().places);
+    let arenas = problem.arenas().ids();
+    arenas.filter_map(move |id| {
+        let limit = session.limits(id).largest_object?;
+        let here = problem
+            .buffers()
+            .iter()
+            .filter(|(buffer, _)| places[*buffer].arena == id);
+        let largest = here.map(|(_, buffer)| buffer.size()).max().unwrap_or(0);
+        (largest > limit).then(|| (visible(&session.limits(id).name), largest))
+    })
 }
 
 fn help(session: &Session, conflicts: &[Conflict]) -> String {

@@ -1,52 +1,72 @@
 //! Memories that do not suffice. There shall be a plan to show all the same, with what is beyond: limits that no
-//! plan was found within are lifted, one by one, until there is one.
+//! plan was found within are moved, one by one, until there is one; no further than seems to be needed.
 
 use bayplan_graph::{GraphPlan, GraphPlanError, PlanOptions};
 use bayplan_planner::memory::MemoryError;
 use bayplan_planner::{Arena, ArenaId, Planned, PlannerFault, Problem, Table, Violation};
 
-/// The memory in which there was no room, and what for.
-enum Full {
-    /// For all that has to be there.
-    Bytes(String),
-    /// For one buffer.
-    Object(String),
+/// The memory in which there was no room.
+struct Full {
+    arena: String,
+    /// With so many bytes there might be.
+    bytes: u64,
+    /// One buffer has so many.
+    object: bool,
 }
+
+/// Times that a memory is made no larger than it seems to take; then its limit is lifted.
+const ROUNDS: u32 = 3;
 
 /// Nothing where the fault is another one.
 fn full(fault: &PlannerFault) -> Option<Full> {
-    match fault {
-        PlannerFault::NoRoom(short) => Some(Full::Bytes(short.full.clone())),
-        PlannerFault::DoesNotFit { arena, .. } => Some(Full::Bytes(arena.clone())),
-        PlannerFault::TooLarge(Violation::TooLarge { arena, .. }) => {
-            Some(Full::Object(arena.clone()))
-        }
-        _ => None,
-    }
+    let (arena, bytes, object) = match fault {
+        PlannerFault::NoRoom(short) => (&short.full, short.height, false),
+        PlannerFault::DoesNotFit { arena, height, .. } => (arena, *height, false),
+        PlannerFault::TooLarge(Violation::TooLarge { arena, size, .. }) => (arena, *size, true),
+        _ => return None,
+    };
+    Some(Full {
+        arena: arena.clone(),
+        bytes,
+        object,
+    })
 }
 
 fn full_of_graph(error: &GraphPlanError) -> Option<Full> {
     match error {
         GraphPlanError::Planner(fault) => full(fault),
-        GraphPlanError::Memory(MemoryError::CannotTake { arena, .. }) => {
-            Some(Full::Object(arena.clone()))
-        }
+        GraphPlanError::Memory(MemoryError::CannotTake { arena, size, .. }) => Some(Full {
+            arena: arena.clone(),
+            bytes: *size,
+            object: true,
+        }),
         _ => None,
     }
 }
 
-/// Lifts the limit that was in the way. False: there was none.
-fn lift<'a>(arenas: impl Iterator<Item = &'a mut Arena>, full: &Full) -> bool {
-    let (Full::Bytes(name) | Full::Object(name)) = full;
-    let mut named = arenas.filter(|arena| arena.name == *name);
+/// Moves the limit that was in the way. False: there was none.
+fn lift<'a>(arenas: impl Iterator<Item = &'a mut Arena>, full: &Full, round: u32) -> bool {
+    let mut named = arenas.filter(|arena| arena.name == full.arena);
     let Some(arena) = named.next() else {
         return false;
     };
-    let bytes = arena.capacity.take().is_some();
-    match full {
-        Full::Bytes(_) => bytes,
-        Full::Object(_) => arena.largest_object.take().is_some() || bytes,
+    let now = (arena.capacity, arena.largest_object);
+    let more = |limit: u64| (round <= ROUNDS).then_some(limit.max(full.bytes));
+    let in_way = |limit: &u64| *limit < full.bytes || round > ROUNDS;
+    if let Some(capacity) = arena.capacity.filter(in_way) {
+        arena.capacity = more(capacity);
     }
+    if let Some(largest) = arena
+        .largest_object
+        .filter(|limit| full.object && in_way(limit))
+    {
+        arena.largest_object = more(largest);
+    }
+    if now == (arena.capacity, arena.largest_object) {
+        // It was large enough, and was not all the same.
+        arena.capacity = None;
+    }
+    now != (arena.capacity, arena.largest_object)
 }
 
 fn is_limited(arena: &Arena) -> bool {
@@ -69,9 +89,11 @@ pub(super) fn of_problem(
         return done.map(|planned| (planned, None));
     };
     let mut arenas = spare.arenas().clone();
+    let mut round = 0;
     while let Err(fault) = &done {
+        round += 1;
         match full(fault) {
-            Some(full) if lift(arenas.values_mut(), &full) => {}
+            Some(full) if lift(arenas.values_mut(), &full, round) => {}
             _ => break,
         }
         done = plan(with(&spare, arenas.clone()));
@@ -87,9 +109,11 @@ pub(super) fn of_graph(
 ) -> Result<(GraphPlan, Option<Vec<Arena>>), GraphPlanError> {
     let asked = options.memory.as_ref().map(|memory| memory.arenas.clone());
     let mut done = plan(options);
+    let mut round = 0;
     while let (Err(error), Some(memory)) = (&done, &mut options.memory) {
+        round += 1;
         match full_of_graph(error) {
-            Some(full) if lift(memory.arenas.iter_mut(), &full) => {}
+            Some(full) if lift(memory.arenas.iter_mut(), &full, round) => {}
             _ => break,
         }
         done = plan(options);
@@ -112,4 +136,43 @@ pub(super) fn restored(problem: &Problem, asked: &[Arena]) -> Table<ArenaId, Are
 pub(super) fn with(problem: &Problem, arenas: Table<ArenaId, Arena>) -> Problem {
     Problem::new(arenas, problem.buffers().clone(), problem.pairs().to_vec())
         .expect("limits alone make no problem impossible")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bayplan_planner::{Buffer, Options, ids::Id};
+
+    fn problem(sram: u64, ram: Option<u64>) -> Problem {
+        let arena = |name: &str, capacity| Arena {
+            capacity,
+            ..Arena::new(name)
+        };
+        let arenas = vec![arena("sram", Some(sram)), arena("ram", ram)];
+        let both: Vec<ArenaId> = (0..2).map(ArenaId::from_index).collect();
+        let pinned = Buffer::new("pinned", 0..2, 4096).in_arenas(vec![both[0]]);
+        let buffers = [("a", 2560), ("b", 2048)];
+        let free =
+            buffers.map(|(name, size)| Buffer::new(name, 0..2, size).in_arenas(both.clone()));
+        let buffers: Vec<Buffer> = std::iter::once(pinned).chain(free).collect();
+        Problem::new(arenas.into(), buffers.into(), Vec::new()).unwrap()
+    }
+
+    fn planned(problem: Problem) -> (Vec<u64>, Option<Table<ArenaId, Arena>>) {
+        let plan = |problem| bayplan_planner::plan(problem, &Options::default());
+        let (planned, asked) = of_problem(problem, plan).unwrap();
+        let heights = planned.checked.plan().heights.values().copied();
+        (heights.collect(), asked)
+    }
+
+    #[test]
+    fn limits_are_moved_no_further_than_needed() {
+        assert_eq!(planned(problem(4096, None)), (vec![4096, 4608], None));
+        // The pinned one does not fit, the last memory has no room for the rest.
+        let (heights, asked) = planned(problem(4000, Some(4096)));
+        assert_eq!(heights, [4096, 4608]);
+        let asked = asked.unwrap();
+        let capacities = asked.values().map(|arena| arena.capacity.unwrap());
+        assert_eq!(capacities.collect::<Vec<_>>(), [4000, 4096]);
+    }
 }

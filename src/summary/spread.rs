@@ -135,7 +135,7 @@ pub(super) fn rows(session: &Session) -> Vec<[String; 4]> {
             format!("of {}", bytes(capacity))
         });
         let holds = format!(
-            "{of}: {}, at most {} live",
+            "{of}: {}, {} live",
             count(summary.buffers, "buffer"),
             bytes(summary.max_load)
         );
@@ -167,9 +167,9 @@ pub(super) fn lines(session: &Session, columns: usize) -> Vec<String> {
 /// What the traffic of a plan is counted in.
 fn unit(session: &Session) -> &'static str {
     if session.graph.is_some() {
-        "bytes read and written"
+        "read and written"
     } else {
-        "bytes × steps"
+        "of bytes × steps"
     }
 }
 
@@ -188,7 +188,7 @@ fn spilled_lines(session: &Session, held: &Residency, columns: usize) -> Vec<Str
         format!("no plan has more than {}", percent(share(most)))
     };
     let what = unit(session);
-    let text = format!("of {what} in the first choice; {ideal}");
+    let text = format!("{what} in the first choice; {ideal}");
     let mut lines = row("traffic", &percent(share(held.resident)), &text, columns);
     for one in held.spilled.iter().take(LISTED) {
         let buffer = &session.checked.problem().buffers()[one.buffer];

@@ -31,8 +31,10 @@ pub struct Shortage {
     pub step: Step,
     /// Who is live there and can be nowhere else, with sizes, the largest first.
     pub live: Vec<(String, u64)>,
-    /// Name of the arena in which there was no room left: with more bytes, it takes the rest.
+    /// Name of the arena in which there was no room left.
     pub full: String,
+    /// Bytes with which it would perhaps take what had to be there in what was found.
+    pub height: u64,
 }
 
 impl std::fmt::Display for Shortage {
@@ -61,19 +63,18 @@ pub(super) fn explain(
     // The one in which most is missing; of equals the first, which is of fewer arenas.
     let crowds = crowd::crowds(problem, lists).into_iter();
     let most = crowds.min_by_key(|crowd| Reverse(crowd.bytes - crowd.capacity));
-    let full = problem.arenas()[short.arena].name.clone();
     let shortage = match most {
-        Some(crowd) => overfull(problem, &crowd, full),
+        Some(crowd) => overfull(problem, &crowd, short),
         None => Shortage {
             proved: complete,
-            ..fragmented(problem, lists, short, full)
+            ..fragmented(problem, lists, short)
         },
     };
     PlannerFault::NoRoom(Box::new(shortage))
 }
 
 /// The live bytes that can only be in some arenas exceed their capacity.
-fn overfull(problem: &Problem, crowd: &Crowd, full: String) -> Shortage {
+fn overfull(problem: &Problem, crowd: &Crowd, short: &Short) -> Shortage {
     let name = |&arena: &ArenaId| problem.arenas()[arena].name.clone();
     Shortage {
         arenas: crowd.arenas.iter().map(name).collect(),
@@ -82,13 +83,15 @@ fn overfull(problem: &Problem, crowd: &Crowd, full: String) -> Shortage {
         proved: true,
         step: crowd.step,
         live: named(problem, crowd.members.clone()),
-        full,
+        full: name(&short.arena),
+        height: short.height,
     }
 }
 
 /// The sizes fit; no packing was found all the same.
-fn fragmented(problem: &Problem, lists: &Lists, short: &Short, full: String) -> Shortage {
+fn fragmented(problem: &Problem, lists: &Lists, short: &Short) -> Shortage {
     let arena = short.arena;
+    let full = problem.arenas()[arena].name.clone();
     let capacity = problem.arenas()[arena].capacity.unwrap_or(0);
     let here = |id: &BufferId| lists[*id].contains(&arena);
     let ids: Vec<BufferId> = lists.ids().filter(here).collect();
@@ -102,6 +105,7 @@ fn fragmented(problem: &Problem, lists: &Lists, short: &Short, full: String) -> 
         step,
         live: named(problem, crowd::live(problem, &ids, step)),
         full,
+        height: short.height,
     }
 }
 

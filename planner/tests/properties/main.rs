@@ -3,7 +3,8 @@
 //! `strategies`: what every strategy makes is a plan, over its bound. `tiny`: against the optimum by
 //! brute force. `invariance`: time, names and units change nothing. `damage`: the checker refuses
 //! what is wrong. `files`: problems and plans through text. `limits`: whatever stops it, there is a plan.
-//! `conflict`: sets that do not fit, by brute force. `arenas`: several memories. `keep`: planning again.
+//! `conflict`: sets that do not fit, by brute force. `arenas`: several memories.
+//! `shortfalls`: why they do not suffice. `keep`: planning again.
 //! `generate` makes the problems;
 //! `oracle` says what is true by painting bytes, with nothing of the library but its vocabulary.
 
@@ -18,6 +19,7 @@ mod keep;
 mod limits;
 mod oracle;
 mod search;
+mod shortfalls;
 mod strategies;
 mod tape;
 mod tiny;

@@ -88,3 +88,18 @@ impl Old {
         hull.unwrap_or(Lifetime::new(0, 0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Buffer;
+
+    #[test]
+    fn what_has_no_bytes_raises_no_arena() {
+        let mark = Buffer::with_extent("mark", Vec::new()).fixed_at(4096);
+        let problem = Problem::single(vec![Buffer::new("a", 0..2, 64).fixed_at(0), mark]).unwrap();
+        let earlier = Earlier::of_given(&problem);
+        assert_eq!(earlier.arenas, [("arena".to_owned(), 64)]);
+        assert_eq!(earlier.buffers[1].offset, 4096);
+    }
+}
