@@ -90,6 +90,7 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:
   bayplan pack buffers.csv                     height and bound
   bayplan pack buffers.csv --capacity 1MiB     exit 1 if no plan was found that fits
+  bayplan pack buffers.csv --arena sram=256K,ram=1M    exit 1 if they do not suffice, and why
   bayplan pack buffers.csv -o solution.csv     the same buffers with offsets
   bayplan pack buffers.csv --node-limit 5000000    a longer search, the same plan every time
 

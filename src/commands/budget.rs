@@ -53,7 +53,7 @@ pub(crate) fn within(
 }
 
 /// Whoever asked for one strategy did not ask for a search.
-fn can_search(session: &Session) -> bool {
+pub(super) fn can_search(session: &Session) -> bool {
     let named = session.options.get("strategies");
     named.is_none_or(|names| names == "all")
 }

@@ -1,5 +1,6 @@
 //! Memories that do not suffice: what is missing in which, and what would do.
 
+use super::budget::can_search;
 use crate::conflict::{listed, memories};
 use crate::failure::Diagnostic;
 use crate::report::grid::visible;
@@ -33,9 +34,15 @@ pub(super) fn diagnostic(session: &Session, conflicts: &[Conflict]) -> Diagnosti
             told.notes
                 .push("the limit is the packing: a search tried every place".into());
         }
-        None => told
-            .notes
-            .push("no plan that fits was found, and none is ruled out".into()),
+        None => {
+            if session.temporaries().count() == 1 {
+                let least = exact(session.bound());
+                told.notes
+                    .push(format!("every plan needs {least} at least"));
+            }
+            let known = "no plan that fits was found, and none is ruled out";
+            told.notes.push(known.into());
+        }
     }
     told.notes.extend(enough(session));
     told.help(help(session, conflicts))
@@ -166,17 +173,16 @@ fn help(session: &Session, conflicts: &[Conflict]) -> String {
         .any(|c| matches!(c.cause, Cause::Object { .. }));
     let last = session.temporaries().last();
     let open = last.is_some_and(|last| session.limits(last).capacity.is_none());
-    match (objects, open) {
-        (true, _) => {
-            "a memory that takes it: more bytes, a larger `:max=`, or another `--pin`".into()
-        }
-        (false, true) => "more bytes there, or fewer pins to it".into(),
-        (false, false) if conflicts.is_empty() => {
-            "a longer search may find it, or rule it out: --node-limit N or --time-limit TIME"
-                .into()
-        }
-        (false, false) => {
-            "a larger memory, or one more behind it without a size (such as `,dram`)".into()
-        }
-    }
+    let ways = if conflicts.is_empty() && can_search(session) {
+        "a longer search may find it, or rule it out: --node-limit N or --time-limit TIME"
+    } else if conflicts.is_empty() {
+        "the search behind all strategies may find it, or rule it out: leave out --strategy"
+    } else if objects {
+        "a memory that takes it: more bytes, a larger `:max=`, or another `--pin`"
+    } else if open {
+        "more bytes there, or fewer pins to it"
+    } else {
+        "a larger memory, or one more behind it without a size (such as `,dram`)"
+    };
+    ways.into()
 }
