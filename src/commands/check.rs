@@ -29,9 +29,10 @@ struct Json {
     valid: bool,
     checked: bool,
     certified: bool,
-    arena_bytes: u64,
-    persistent_bytes: u64,
-    lower_bound_bytes: u64,
+    /// Null for a plan that is refused, like the next ones: nothing is known of it.
+    arena_bytes: Option<u64>,
+    persistent_bytes: Option<u64>,
+    lower_bound_bytes: Option<u64>,
     optimal: bool,
     /// How sure the bound is.
     bound_proof: &'static str,
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<(), Failure> {
     });
     match answer {
         Ok((session, proof)) => {
-            valid(&session, &proof, out)?;
+            valid(&session, (&proof, args.prove), out)?;
             proof.undecided().map_or(Ok(()), Err)
         }
         Err(Failure::Told {
@@ -234,7 +235,7 @@ fn within(session: Session, capacity: Option<u64>) -> Result<Session, Failure> {
     }
 }
 
-fn valid(session: &Session, proof: &Proof, out: &mut Out) -> Result<(), Failure> {
+fn valid(session: &Session, (proof, asked): (&Proof, bool), out: &mut Out) -> Result<(), Failure> {
     let figures = summary::Figures::of(session);
     let optimal = figures.height == figures.bound;
     if out.json {
@@ -242,9 +243,9 @@ fn valid(session: &Session, proof: &Proof, out: &mut Out) -> Result<(), Failure>
             valid: true,
             checked: true,
             certified: session.graph.is_some(),
-            arena_bytes: figures.height,
-            persistent_bytes: session.persistent(),
-            lower_bound_bytes: figures.bound,
+            arena_bytes: Some(figures.height),
+            persistent_bytes: Some(session.persistent()),
+            lower_bound_bytes: Some(figures.bound),
             optimal,
             bound_proof: proof.name(),
             ..refused(session.input.clone(), Vec::new())
@@ -281,7 +282,7 @@ fn valid(session: &Session, proof: &Proof, out: &mut Out) -> Result<(), Failure>
         let (used, asked) = (side.part.alignment, side.graph().alignment());
         out.line(&format!("          offsets are multiples of {used} only: the graph asks for {asked}, --align changed it"))?;
     }
-    if let Some(line) = proof.line() {
+    if let Some(line) = proof.line(asked) {
         out.line(&format!("          {line}"))?;
     }
     let replayed = if session.graph.is_some() {
@@ -298,9 +299,9 @@ fn refused(input: String, violations: Vec<String>) -> Json {
         valid: false,
         checked: false,
         certified: false,
-        arena_bytes: 0,
-        persistent_bytes: 0,
-        lower_bound_bytes: 0,
+        arena_bytes: None,
+        persistent_bytes: None,
+        lower_bound_bytes: None,
         optimal: false,
         bound_proof: "none",
         violations,

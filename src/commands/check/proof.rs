@@ -30,10 +30,12 @@ impl Proof {
         }
     }
 
-    /// What is to be said beside the bound.
-    pub(super) fn line(&self) -> Option<String> {
+    /// What is to be said beside the bound, to whom `asked` for a proof and to others.
+    pub(super) fn line(&self, asked: bool) -> Option<String> {
         match self {
-            Self::Witnessed => None,
+            Self::Witnessed => {
+                asked.then(|| "no bound rests on a search: there is nothing to search again".into())
+            }
             Self::Undecided { .. } => {
                 Some("the bound is attested by a search; another one came to no end".into())
             }
