@@ -196,12 +196,18 @@ fn aligned(rows: &[[String; 4]], columns: usize) -> Vec<String> {
     let chars = |text: &str| text.chars().count();
     let memory = |row: &[String; 4]| row[0].starts_with(' ');
     let wide = |of_memories: bool| {
+        let these = || rows.iter().filter(|row| memory(row) == of_memories);
+        let all = these().map(|row| chars(&row[2])).max().unwrap_or(0);
+        let end = these().map(|row| chars(&row[3])).max().unwrap_or(0);
+        if INDENT + all + GAP + end <= columns {
+            return all;
+        }
         let short = |row: &&[String; 4]| {
             let end = chars(&row[3]);
-            memory(row) == of_memories && end > 0 && INDENT + chars(&row[2]) + GAP + end <= columns
+            end > 0 && INDENT + chars(&row[2]) + GAP + end <= columns
         };
-        let wide = rows.iter().filter(short).map(|row| chars(&row[2])).max();
-        wide.unwrap_or(0)
+        let short = these().filter(short).map(|row| chars(&row[2]));
+        short.max().unwrap_or(0)
     };
     let (others, memories) = (wide(false), wide(true));
     let mut lines = Vec::new();

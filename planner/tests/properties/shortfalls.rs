@@ -45,7 +45,7 @@ fn holds(problem: &Problem, conflict: &Conflict) {
 fn what_does_not_fit_is_told_and_what_fits_is_not_refused() {
     let [fitting, objects, loads, packings, several] = [0; 5].map(Cell::new);
     let make = |t: &mut Tape| memories(t, TINY, 2);
-    check(700, TINY.buffers, make, |problem, _| {
+    check(1800, TINY.buffers, make, |problem, _| {
         let found = shortfalls(problem, &Options::default()).expect("no defects");
         if least_spilled(problem).is_some() {
             fitting.set(fitting.get() + 1);
@@ -66,7 +66,7 @@ fn what_does_not_fit_is_told_and_what_fits_is_not_refused() {
         }
     });
     let counts = [&fitting, &objects, &loads, &packings, &several].map(Cell::get);
-    assert!(counts.iter().all(|&count| count > 8), "{counts:?}");
+    assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
 }
 
 #[test]
