@@ -190,37 +190,32 @@ pub(crate) fn row(label: &str, size: &str, text: &str, columns: usize) -> Vec<St
     hung(&format!("{label:<9} {size:>9}    "), text, columns)
 }
 
-/// Rows with the last column aligned, memories by themselves; where it has no room, it goes to a line of its
-/// own.
+/// Rows with the last column aligned, memories by themselves, as far as there is room; where there is none at all, it
+/// goes to a line of its own.
 fn aligned(rows: &[[String; 4]], columns: usize) -> Vec<String> {
     let chars = |text: &str| text.chars().count();
     let memory = |row: &[String; 4]| row[0].starts_with(' ');
+    let room = |row: &[String; 4]| columns.saturating_sub(INDENT + GAP + chars(&row[3]));
     let wide = |of_memories: bool| {
-        let these = || rows.iter().filter(|row| memory(row) == of_memories);
-        let all = these().map(|row| chars(&row[2])).max().unwrap_or(0);
-        let end = these().map(|row| chars(&row[3])).max().unwrap_or(0);
-        if INDENT + all + GAP + end <= columns {
-            return all;
-        }
         let short = |row: &&[String; 4]| {
-            let end = chars(&row[3]);
-            end > 0 && INDENT + chars(&row[2]) + GAP + end <= columns
+            memory(row) == of_memories && (row[3].is_empty() || chars(&row[2]) <= room(row))
         };
-        let short = these().filter(short).map(|row| chars(&row[2]));
+        let short = rows.iter().filter(short).map(|row| chars(&row[2]));
         short.max().unwrap_or(0)
     };
     let (others, memories) = (wide(false), wide(true));
     let mut lines = Vec::new();
     for cells in rows {
-        let wide = if memory(cells) { memories } else { others };
         let [label, size, rest, end] = cells;
-        let together = format!("{rest:<wide$}{:GAP$}{end}", "");
-        if end.is_empty() {
-            lines.extend(row(label, size, rest, columns));
-        } else if INDENT + chars(&together) <= columns {
-            lines.push(format!("{label:<9} {size:>9}    {together}"));
-        } else {
-            lines.extend(row(label, size, rest, columns));
+        let wide = if memory(cells) { memories } else { others };
+        let wide = wide.min(room(cells));
+        if !end.is_empty() && chars(rest) <= wide {
+            let text = format!("{rest:<wide$}{:GAP$}{end}", "");
+            lines.push(format!("{label:<9} {size:>9}    {text}"));
+            continue;
+        }
+        lines.extend(row(label, size, rest, columns));
+        if !end.is_empty() {
             lines.extend(row("", "", end, columns));
         }
     }

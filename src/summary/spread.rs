@@ -39,7 +39,8 @@ pub(crate) struct SpreadJson {
     arenas: Vec<MemoryJson>,
     traffic_bytes: u128,
     resident_traffic_bytes: u128,
-    resident_traffic_bound: u128,
+    /// Null where the plan does not fit: with other limits than asked for, others are possible.
+    resident_traffic_bound: Option<u128>,
     /// No plan spills less; null: not known.
     traffic_optimal: Option<bool>,
     spilled: Vec<SpilledJson>,
@@ -181,14 +182,12 @@ fn spilled_lines(session: &Session, held: &Residency, columns: usize) -> Vec<Str
             part as f64 / held.traffic as f64
         }
     };
-    let most = most_resident(session, held);
-    let ideal = if most == held.resident {
-        "no plan has more".to_owned()
-    } else {
-        format!("no plan has more than {}", percent(share(most)))
+    let ideal = match most_resident(session, held) {
+        None => String::new(),
+        Some(most) if most == held.resident => "; no plan has more".to_owned(),
+        Some(most) => format!("; no plan has more than {}", percent(share(most))),
     };
-    let what = unit(session);
-    let text = format!("{what} in the first choice; {ideal}");
+    let text = format!("{} in the first choice{ideal}", unit(session));
     let mut lines = row("traffic", &percent(share(held.resident)), &text, columns);
     for one in held.spilled.iter().take(LISTED) {
         let buffer = &session.checked.problem().buffers()[one.buffer];
@@ -211,20 +210,19 @@ fn simple(session: &Session) -> bool {
     buffers.all(|buffer| buffer.arenas.len() <= 2)
 }
 
-/// The most traffic that any plan has in the first choice, as far as is known.
-fn most_resident(session: &Session, held: &Residency) -> u128 {
-    if session.spills_least && simple(session) {
-        held.resident
-    } else {
-        held.bound
-    }
+/// The most traffic that any plan has in the first choice, as far as is known; nothing for a plan beyond the limits.
+fn most_resident(session: &Session, held: &Residency) -> Option<u128> {
+    let proved = session.spills_least && simple(session);
+    let most = if proved { held.resident } else { held.bound };
+    session.asked.is_none().then_some(most)
 }
 
 /// Whether it is proved that no plan spills less.
 fn spills_least(session: &Session, held: &Residency) -> bool {
-    session.spills_least
+    let proved = session.spills_least
         || held.spilled.is_empty()
-        || (simple(session) && held.bound == held.resident)
+        || (simple(session) && held.bound == held.resident);
+    proved && session.asked.is_none()
 }
 
 /// Why a buffer is not in the memory that it would rather be in, in words.
@@ -267,7 +265,7 @@ fn kept_lines(session: &Session, kept: &Kept, columns: usize) -> Vec<String> {
         count(stay + moved + gone, "earlier buffer")
     )];
     if session.height() > session.bound() && stay > 0 {
-        lines.push(format!("          {}", fresh(session, kept)));
+        lines.extend(hung("          ", &fresh(session, kept), columns));
     }
     let moves = moves(session, kept);
     for one in moves.iter().take(LISTED) {
@@ -353,7 +351,12 @@ pub(crate) fn json(session: &Session) -> Option<SpreadJson> {
     let named = named(session)?;
     let problem = session.checked.problem();
     let held = spill::residency(&session.checked);
-    let floors = session.floor().arenas;
+    let mut floors = session.floor().arenas;
+    if session.asked.is_some() {
+        // Of limits that were moved nothing follows.
+        let own = named.iter().map(|(id, _)| session.bounds.arenas[*id].bytes);
+        floors = own.collect();
+    }
     let memory = |((id, summary), floor): ((ArenaId, ArenaSummary), u64)| {
         let arena = session.limits(id);
         let missing = arena.capacity.map(|c| summary.height.saturating_sub(c));
