@@ -6,7 +6,7 @@ use crate::args::{CompareArgs, Planning, STOCK, Switch};
 use crate::failure::Failure;
 use crate::input::{self, Input, Model};
 use crate::report::Out;
-use crate::report::grid::{Grid, left, named, right};
+use crate::report::grid::{Column, Grid, left, named, right};
 use crate::session::{self, GraphSide, Session};
 use crate::summary;
 use crate::units::{bytes, grouped};
@@ -323,17 +323,18 @@ fn switch(any: bool, row: &Row) -> String {
 
 fn heights(table: &Json) -> Grid {
     let any = table.rows.iter().any(|row| row.in_place);
-    let mut grid = Grid::new(vec![
+    let mut columns = vec![
         left("strategy", 0),
         left("in-place", 3),
         right("arena", 0),
         right("bytes", 2),
         right("of bound", 1),
         right("ms", 1),
-        left("fits", 4),
-    ]);
+    ];
+    columns.extend(verdict(table));
+    let mut grid = Grid::new(columns);
     for row in &table.rows {
-        grid.row(vec![
+        let mut cells = vec![
             row.strategy.into(),
             switch(any, row),
             bytes(row.arena_bytes),
@@ -344,10 +345,18 @@ fn heights(table: &Json) -> Grid {
                 String::new()
             },
             format!("{:.1}", row.elapsed_ms),
-            beyond(row),
-        ]);
+        ];
+        cells.extend(verdict(table).map(|_| beyond(row)));
+        grid.row(cells);
     }
     grid
+}
+
+/// The column for what does not fit, where there is something.
+fn verdict(table: &Json) -> Option<Column> {
+    let mut rows = table.rows.iter();
+    rows.any(|row| row.fits == Some(false))
+        .then(|| left("fits", 4))
 }
 
 fn beyond(row: &Row) -> String {
@@ -366,17 +375,15 @@ fn memories(table: &Json, names: &[Taken]) -> Grid {
         right("spilled", 0),
     ];
     columns.extend(names.iter().map(|taken| named(&taken.name, 1)));
-    columns.extend([right("together", 1), right("ms", 2), left("fits", 4)]);
+    columns.extend([right("together", 1), right("ms", 2)]);
+    columns.extend(verdict(table));
     let mut grid = Grid::new(columns);
     for row in &table.rows {
         let spilled = row.spilled_traffic_bytes.map_or_else(String::new, grouped);
         let mut cells = vec![row.strategy.into(), switch(any, row), spilled];
         cells.extend(row.arenas.iter().map(|taken| grouped(taken.bytes)));
-        cells.extend([
-            grouped(row.arena_bytes),
-            format!("{:.1}", row.elapsed_ms),
-            beyond(row),
-        ]);
+        cells.extend([grouped(row.arena_bytes), format!("{:.1}", row.elapsed_ms)]);
+        cells.extend(verdict(table).map(|_| beyond(row)));
         grid.row(cells);
     }
     grid
