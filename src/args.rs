@@ -90,6 +90,7 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:
   bayplan pack buffers.csv                     height and bound
   bayplan pack buffers.csv --capacity 1MiB     exit 1 if no plan was found that fits
+  bayplan pack buffers.csv --arena sram=256K,ram=1M    exit 1 if they do not suffice, and why
   bayplan pack buffers.csv -o solution.csv     the same buffers with offsets
   bayplan pack buffers.csv --node-limit 5000000    a longer search, the same plan every time
 
@@ -134,7 +135,7 @@ pub(crate) struct PlanArgs {
     #[arg(short, long, value_name = "PLAN")]
     pub(crate) output: Option<PathBuf>,
     /// Bytes that there are (64KiB, 32M, 65536); exit 1 if they do not suffice
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) budget: Option<u64>,
     #[command(flatten)]
     pub(crate) planning: Planning,
@@ -184,7 +185,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "INPUT")]
     pub(crate) against: Option<PathBuf>,
     /// Bytes that there are
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) capacity: Option<u64>,
     /// Search again for bounds that a search proved, from the buffers alone
     #[arg(long)]
@@ -217,7 +218,7 @@ pub(crate) struct PackArgs {
     /// CSV of buffers
     pub(crate) problem: PathBuf,
     /// Bytes that there are; exit 1 if no plan was found that fits
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) capacity: Option<u64>,
     /// Write the plan here (.csv: the buffers with offsets; .ron, .json: a plan file)
     #[arg(short, long, value_name = "FILE")]
@@ -226,7 +227,7 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name)))]
     pub(crate) strategy: Option<String>,
     /// Align every offset to N bytes, beside what the file states
-    #[arg(long, value_name = "SIZE", value_parser = alignment)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = alignment)]
     pub(crate) align: Option<u64>,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
@@ -242,7 +243,7 @@ pub(crate) struct DrawArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Draw a line at this many bytes, and mark what does not fit below it together
-    #[arg(long, alias = "capacity", value_name = "SIZE", value_parser = size)]
+    #[arg(long, alias = "capacity", value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) budget: Option<u64>,
     #[command(flatten)]
     pub(crate) planning: Planning,

@@ -1,12 +1,13 @@
-//! Buffers that do not fit into a capacity together: found, as a table, as JSON.
+//! Buffers that do not fit together, into a capacity or into memories: found, as a table, as JSON.
 
 use crate::failure::Failure;
 use crate::report::Out;
-use crate::report::grid::{Grid, left, right};
+use crate::report::grid::{Grid, left, right, visible};
+use crate::report::wrap::hung;
 use crate::session::{self, Session};
 use crate::units::{count, exact, grouped};
-use bayplan_planner::conflict::Cause;
-use bayplan_planner::{Answer, BufferId, Conflict, Strategy, conflict};
+use bayplan_planner::conflict::{Cause, shortfalls, too_much};
+use bayplan_planner::{Answer, ArenaId, BufferId, Conflict, Options, Strategy, conflict};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -17,7 +18,11 @@ const SHOWN: usize = 24;
 #[derive(Serialize)]
 pub(crate) struct Json {
     capacity_bytes: u64,
-    /// `load`: all live at one step; `packing`: a search tried every place.
+    /// The memories that have so many bytes together, where memories were named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    arenas: Vec<String>,
+    /// `load`: all live at one step; `object`: each by itself is larger than any of these memories
+    /// takes; `packing`: a search tried every place.
     cause: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<u32>,
@@ -27,6 +32,27 @@ pub(crate) struct Json {
     /// Whether the rest would fit without any one of them; false: not known.
     minimal: bool,
     members: Vec<Member>,
+}
+
+/// What does not fit, for JSON.
+#[derive(Default, Serialize)]
+pub(crate) struct Told {
+    /// Buffers that do not fit together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<Json>,
+    /// More of them, where several memories lack something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    more_conflicts: Vec<Json>,
+}
+
+impl Told {
+    pub(crate) fn new(session: &Session, conflicts: &[Conflict]) -> Self {
+        let mut all = conflicts.iter().map(|conflict| json(session, conflict));
+        Self {
+            conflict: all.next(),
+            more_conflicts: all.collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -40,17 +66,67 @@ struct Member {
     given_offset: Option<u64>,
 }
 
-/// What does not fit into so many bytes of the arena; nothing if it does, or if that is not known.
-pub(crate) fn find(session: &Session, capacity: u64) -> Result<Option<Conflict>, Failure> {
+/// What does not fit into so many bytes; nothing if all does, or if that is not known. `searching`: the exact
+/// search may be asked.
+pub(crate) fn find(
+    session: &Session,
+    capacity: u64,
+    searching: bool,
+) -> Result<Option<Conflict>, Failure> {
+    let problem = session.checked.problem();
+    let arenas: Vec<ArenaId> = session.temporaries().collect();
+    if arenas.len() > 1 {
+        return Ok(too_much(problem, &arenas, capacity));
+    }
+    let answer = asked(session, searching, |options| {
+        conflict(problem, Session::arena(), capacity, options)
+    })?;
+    Ok(match answer {
+        Answer::Conflict(conflict) => Some(conflict),
+        Answer::Fits(_) | Answer::Undecided(_) => None,
+    })
+}
+
+/// What does not fit into the memories that were asked for; nothing where that is not known.
+pub(crate) fn lacks(session: &Session, searching: bool) -> Result<Vec<Conflict>, Failure> {
+    let problem = session.as_asked();
+    asked(session, searching, |options| shortfalls(&problem, options))
+}
+
+fn asked<T>(
+    session: &Session,
+    searching: bool,
+    ask: impl FnOnce(&Options<'_>) -> Result<T, bayplan_planner::PlannerFault>,
+) -> Result<T, Failure> {
     let answer = session::watched(|report| {
-        let strategies = Strategy::ALL.to_vec();
-        let options = session::packing(strategies, &session.effort, report);
-        let problem = session.checked.problem();
-        conflict(problem, Session::arena(), capacity, &options)
+        let mut options = session::packing(Strategy::ALL.to_vec(), &session.effort, report);
+        if !searching {
+            options.work_limit = Some(0);
+        }
+        ask(&options)
     });
-    match answer.map_err(|fault| session::planner_failure(&fault))? {
-        Answer::Conflict(conflict) => Ok(Some(conflict)),
-        Answer::Fits(_) | Answer::Undecided(_) => Ok(None),
+    answer.map_err(|fault| session::planner_failure(&fault))
+}
+
+/// The memories that a conflict is about, by name; none where no memories were named.
+pub(crate) fn memories(session: &Session, conflict: &Conflict) -> Vec<String> {
+    if session.asked.is_none() && session.temporaries().count() < 2 {
+        return Vec::new();
+    }
+    let arenas = std::iter::once(&conflict.arena).chain(&conflict.beside);
+    arenas.map(|&id| session.limits(id).name.clone()).collect()
+}
+
+/// `` `sram` and `ram` ``.
+pub(crate) fn listed(names: &[String]) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{}`", visible(name)))
+        .collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
 }
 
@@ -65,7 +141,7 @@ fn members(session: &Session, conflict: &Conflict) -> Vec<BufferId> {
     members
 }
 
-pub(crate) fn json(session: &Session, conflict: &Conflict) -> Json {
+fn json(session: &Session, conflict: &Conflict) -> Json {
     let problem = session.checked.problem();
     let member = |id: BufferId| {
         let buffer = &problem.buffers()[id];
@@ -80,10 +156,12 @@ pub(crate) fn json(session: &Session, conflict: &Conflict) -> Json {
     };
     let (cause, step, live_bytes) = match conflict.cause {
         Cause::Load { step, bytes, .. } => ("load", Some(step.0), Some(bytes)),
+        Cause::Object { .. } => ("object", None, None),
         Cause::Packing { .. } => ("packing", None, None),
     };
     Json {
         capacity_bytes: conflict.capacity,
+        arenas: memories(session, conflict),
         cause,
         step,
         live_bytes,
@@ -94,8 +172,14 @@ pub(crate) fn json(session: &Session, conflict: &Conflict) -> Json {
 
 /// What the members have in common.
 pub(crate) fn reason(session: &Session, conflict: &Conflict) -> String {
-    let those = count(conflict.members.len(), "buffer");
+    let number = conflict.members.len();
+    let those = count(number, "buffer");
     let capacity = exact(conflict.capacity);
+    let names = memories(session, conflict);
+    let where_to = match &names[..] {
+        [] => String::new(),
+        names => format!(" in {}", listed(names)),
+    };
     match conflict.cause {
         Cause::Load {
             step,
@@ -108,18 +192,33 @@ pub(crate) fn reason(session: &Session, conflict: &Conflict) -> String {
             } else {
                 String::new()
             };
+            let take = if number == 1 { "takes" } else { "take" };
             let bytes = exact(bytes);
-            format!("{those} live at {step} take {bytes}{rounded}; there are {capacity}")
-        }
-        Cause::Packing { .. } if conflict.minimal => {
             format!(
-                "{those} do not fit into {capacity} together; without any one of them the others do"
+                "{those} live at {step} {take} {bytes}{rounded}; there are {capacity}{where_to}"
             )
+        }
+        Cause::Object { limit } => {
+            let are = if number == 1 { "is" } else { "are" };
+            let limit = exact(limit);
+            match &names[..] {
+                [one] => format!(
+                    "{those} {are} too large for {}: it takes {limit} at most",
+                    listed(std::slice::from_ref(one))
+                ),
+                names => format!(
+                    "{those} {are} too large for each of {}: the largest takes {limit}",
+                    listed(names)
+                ),
+            }
         }
         Cause::Packing { .. } => {
-            format!(
-                "{those} do not fit into {capacity} together; perhaps not all of them are needed for that"
-            )
+            let rest = if conflict.minimal {
+                "without any one of them the others do"
+            } else {
+                "perhaps not all of them are needed for that"
+            };
+            format!("{those} do not fit into {capacity}{where_to} together; {rest}")
         }
     }
 }
@@ -127,7 +226,11 @@ pub(crate) fn reason(session: &Session, conflict: &Conflict) -> String {
 /// The members as a table.
 pub(crate) fn print(session: &Session, conflict: &Conflict, out: &mut Out) -> Result<(), Failure> {
     out.line("")?;
-    out.line(&format!("conflict  {}", reason(session, conflict)))?;
+    out.lines(&hung(
+        "conflict  ",
+        &reason(session, conflict),
+        out.columns(),
+    ))?;
     let mut grid = Grid::new(vec![
         left("name", 0),
         right("bytes", 0),

@@ -35,6 +35,9 @@ fn main() -> ExitCode {
             ExitCode::from(failure::NO)
         }
         Err(Failure::Told { exit, diagnostics }) => {
+            if out.json && exit == failure::NO && !out.used {
+                let _ = out.value(&report::diagnostics::Refusal::new(&diagnostics));
+            }
             let _ = out.finish();
             report::diagnostics::print(cli.color, &diagnostics);
             ExitCode::from(exit)

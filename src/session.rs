@@ -1,6 +1,7 @@
 //! From an input to everything that the verbs report on: the one place that chains the crates.
 
 mod file;
+mod limits;
 pub(crate) mod make;
 mod memory;
 mod told;
@@ -23,8 +24,9 @@ use bayplan_graph::{CertifiedPlan, Graph, Lifetimes, PlanOptions, Policy, Profil
 use bayplan_planner::file::plan_file::{PlanFile, SCHEMA};
 use bayplan_planner::ids::Id;
 use bayplan_planner::memory::PERSISTENT;
+use bayplan_planner::spill::{self, Floor};
 use bayplan_planner::strategy::keep::Kept;
-use bayplan_planner::{ArenaId, Bounds, CheckedPlan, Problem, Status, Step, Tried};
+use bayplan_planner::{Arena, ArenaId, Bounds, CheckedPlan, Problem, Status, Step, Table, Tried};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,6 +56,10 @@ pub(crate) struct Session {
     pub(crate) offline: Option<String>,
     /// What became of an earlier plan's offsets.
     pub(crate) kept: Option<Kept>,
+    /// Proved that no plan spills less from the faster memories.
+    pub(crate) spills_least: bool,
+    /// The memories with the limits that were asked for, where no plan within them was found: this one goes beyond.
+    pub(crate) asked: Option<Table<ArenaId, Arena>>,
 }
 
 /// What is known when the plan is one of a graph.
@@ -112,17 +118,46 @@ impl Session {
         all.saturating_sub(self.height())
     }
 
+    /// What every plan needs in the arenas of temporaries.
+    pub(crate) fn floor(&self) -> Floor {
+        let arenas: Vec<ArenaId> = self.temporaries().collect();
+        spill::floor(self.checked.problem(), &self.bounds, &arenas)
+    }
+
     /// Bound of the arenas of temporaries together.
     pub(crate) fn bound(&self) -> u64 {
-        let bounds = &self.bounds.arenas;
-        let these = self.temporaries().map(|arena| bounds[arena].bytes);
-        these.fold(0, u64::saturating_add)
+        let mut arenas = self.temporaries();
+        match (arenas.next(), arenas.next()) {
+            (Some(only), None) => self.bounds.arenas[only].bytes,
+            _ => self.floor().bytes,
+        }
+    }
+
+    /// An arena with the limits that were asked for; the plan may be beyond them.
+    pub(crate) fn limits(&self, arena: ArenaId) -> &Arena {
+        let asked = self.asked.as_ref().and_then(|asked| asked.get(arena));
+        asked.unwrap_or_else(|| &self.checked.problem().arenas()[arena])
+    }
+
+    /// The problem with the limits that were asked for.
+    pub(crate) fn as_asked(&self) -> Problem {
+        let problem = self.checked.problem();
+        match &self.asked {
+            None => problem.clone(),
+            Some(asked) => limits::with(problem, asked.clone()),
+        }
+    }
+
+    /// Whether an arena is higher than what was asked for.
+    pub(crate) fn overflows(&self, arena: ArenaId) -> bool {
+        let capacity = self.limits(arena).capacity;
+        capacity.is_some_and(|capacity| self.checked.plan().heights[arena] > capacity)
     }
 
     /// What the arena would take if nothing shared a byte: every tensor and scratch block on its own.
     pub(crate) fn naive(&self) -> u64 {
         let Some(side) = &self.graph else {
-            return self.checked.problem().naive_bytes();
+            return self.apart();
         };
         let graph = side.graph();
         let planned = graph.tensors().iter().filter(|(id, tensor)| {
@@ -136,6 +171,21 @@ impl Session {
             .values()
             .flat_map(|node| node.scratch.iter().copied());
         tensors.chain(scratch).fold(0, u64::saturating_add)
+    }
+
+    /// All buffers one after the other, each at a multiple of its alignment.
+    fn apart(&self) -> u64 {
+        let problem = self.checked.problem();
+        let end = problem.buffers().iter().fold(0_u128, |end, (id, buffer)| {
+            let arena = self.checked.plan().places[id].arena;
+            let start = end.next_multiple_of(u128::from(problem.alignment(id, arena)));
+            if buffer.extent.is_empty() {
+                end
+            } else {
+                start + u128::from(buffer.size())
+            }
+        });
+        u64::try_from(end).unwrap_or(u64::MAX)
     }
 
     /// The name of the node at a step, or nothing.

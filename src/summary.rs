@@ -10,11 +10,12 @@ pub(crate) use json::{Json, Search, json, search};
 use load::{peak, sparkline};
 
 use crate::report::grid::visible;
+use crate::report::wrap::{COLUMNS, hung};
 use crate::session::{GraphSide, Session};
 use crate::units::{bytes, count, exact, grouped, percent};
 use bayplan_graph::Role;
 use bayplan_graph::format::bodies::APART;
-use bayplan_planner::Status;
+use bayplan_planner::{Status, Witness};
 
 /// Tensors that are made and not given (results and outputs), and their bytes.
 fn intermediates(side: &GraphSide) -> (usize, u64) {
@@ -62,10 +63,21 @@ pub(crate) fn fits(session: &Session, budget: u64) -> Option<bool> {
     (proved(session) > budget).then_some(false)
 }
 
+/// Whether the plan is within a budget and within memories with sizes; nothing when that is not known, or not asked.
+pub(crate) fn within(session: &Session, budget: Option<u64>) -> Option<bool> {
+    match budget {
+        Some(budget) => fits(session, budget),
+        None => (session.asked.is_none() && spread::limited(session)).then_some(true),
+    }
+}
+
 /// What every plan needs, in bytes: the bounds of all arenas.
 pub(crate) fn proved(session: &Session) -> u64 {
-    let bounds = session.bounds.arenas.values();
-    bounds.fold(0_u64, |sum, bound| sum.saturating_add(bound.bytes))
+    let bounds = session.bounds.arenas.iter();
+    let apart = bounds.filter(|(arena, _)| !session.is_temporary(*arena));
+    apart.fold(session.bound(), |sum, (_, bound)| {
+        sum.saturating_add(bound.bytes)
+    })
 }
 
 /// The first rows: what is taken, by memory where there are several, and why not less.
@@ -83,12 +95,13 @@ fn heads(session: &Session, figures: &Figures) -> Vec<[String; 4]> {
         String::new(),
     ]];
     rows.extend(spread::rows(session));
-    if !spread::several(session) {
+    // Of several memories nothing may be known.
+    if figures.known_bound().is_some() {
         rows.push([
             "bound".to_owned(),
             bytes(figures.bound),
             bound_reason(session),
-            verdict(figures),
+            verdict(session, figures),
         ]);
     }
     rows
@@ -98,19 +111,19 @@ fn heads(session: &Session, figures: &Figures) -> Vec<[String; 4]> {
 pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     let figures = Figures::of(session);
     let mut rows = heads(session, &figures);
-    let mut row = |label: &str, size: String, rest: String, end: String| {
+    let mut add = |label: &str, size: String, rest: String, end: String| {
         rows.push([label.to_owned(), size, rest, end]);
     };
     let saved = figures.naive.saturating_sub(figures.height);
     let end = format!("{} saved ({})", bytes(saved), percent(figures.reuse_rate));
-    row(
+    add(
         "without",
         bytes(figures.naive),
         "if nothing were shared".into(),
         end,
     );
     if session.persistent() > 0 {
-        row(
+        add(
             "state",
             bytes(session.persistent()),
             "kept from run to run, beside the arena".into(),
@@ -118,7 +131,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         );
     }
     if let Some(offline) = &session.offline {
-        row("offline", String::new(), offline.clone(), String::new());
+        add("offline", String::new(), offline.clone(), String::new());
     }
     if let Some(side) = &session.graph {
         let (used, unused) = side.graph().weight_bytes();
@@ -128,7 +141,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
             } else {
                 String::new()
             };
-            row("weights", bytes(used), "outside the arena".into(), idle);
+            add("weights", bytes(used), "outside the arena".into(), idle);
         }
         if side.graph().external_io() {
             let external = side
@@ -137,7 +150,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
                 .iter()
                 .filter(|(id, _)| side.graph().is_external(*id));
             let size = external.fold(0_u64, |sum, (_, t)| sum.saturating_add(t.bytes));
-            row(
+            add(
                 "caller",
                 bytes(size),
                 "inputs and outputs in the caller's memory".into(),
@@ -157,31 +170,55 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
             "apart     the bodies of {what} are not planned: `{first}` is the first"
         ));
     }
-    // A long reason moves the last column for all rows alike.
-    let wide = rows
-        .iter()
-        .map(|row| row[2].chars().count())
-        .max()
-        .unwrap_or(0);
-    for [label, size, rest, end] in rows {
-        let line = format!("{label:<9} {size:>9}    {rest:<wide$}    {end}");
-        let fits = width.is_none_or(|width| line.trim_end().chars().count() <= width);
-        if fits || end.is_empty() {
-            lines.push(line.trim_end().to_owned());
-        } else {
-            lines.push(
-                format!("{label:<9} {size:>9}    {rest}")
-                    .trim_end()
-                    .to_owned(),
-            );
-            lines.push(format!("{:>23}{end}", ""));
+    let columns = width.unwrap_or(COLUMNS);
+    lines.extend(aligned(&rows, columns));
+    lines.extend(spread::lines(session, columns));
+    lines.push(format!("load      {}", sparkline(session, &figures, width)));
+    lines.extend(peak(session, &figures, columns));
+    lines.extend(hung("made by   ", &made_by(session), columns));
+    lines.extend(stopped(session));
+    lines
+}
+
+/// Characters before the third column.
+pub(crate) const INDENT: usize = 23;
+/// Between the third column and the last.
+const GAP: usize = 4;
+
+/// `label     size    text`, with further lines where the text is too long.
+pub(crate) fn row(label: &str, size: &str, text: &str, columns: usize) -> Vec<String> {
+    hung(&format!("{label:<9} {size:>9}    "), text, columns)
+}
+
+/// Rows with the last column aligned, memories by themselves, as far as there is room; where there is none at all, it
+/// goes to a line of its own.
+fn aligned(rows: &[[String; 4]], columns: usize) -> Vec<String> {
+    let chars = |text: &str| text.chars().count();
+    let memory = |row: &[String; 4]| row[0].starts_with(' ');
+    let room = |row: &[String; 4]| columns.saturating_sub(INDENT + GAP + chars(&row[3]));
+    let wide = |of_memories: bool| {
+        let short = |row: &&[String; 4]| {
+            memory(row) == of_memories && (row[3].is_empty() || chars(&row[2]) <= room(row))
+        };
+        let short = rows.iter().filter(short).map(|row| chars(&row[2]));
+        short.max().unwrap_or(0)
+    };
+    let (others, memories) = (wide(false), wide(true));
+    let mut lines = Vec::new();
+    for cells in rows {
+        let [label, size, rest, end] = cells;
+        let wide = if memory(cells) { memories } else { others };
+        let wide = wide.min(room(cells));
+        if !end.is_empty() && chars(rest) <= wide {
+            let text = format!("{rest:<wide$}{:GAP$}{end}", "");
+            lines.push(format!("{label:<9} {size:>9}    {text}"));
+            continue;
+        }
+        lines.extend(row(label, size, rest, columns));
+        if !end.is_empty() {
+            lines.extend(row("", "", end, columns));
         }
     }
-    lines.extend(spread::lines(session));
-    lines.push(format!("load      {}", sparkline(session, &figures, width)));
-    lines.extend(peak(session, &figures, width));
-    lines.push(made_by(session));
-    lines.extend(stopped(session));
     lines
 }
 
@@ -204,22 +241,32 @@ fn model(side: &GraphSide) -> String {
     format!("model     {name}: {what}")
 }
 
-fn verdict(figures: &Figures) -> String {
+fn verdict(session: &Session, figures: &Figures) -> String {
     if figures.optimal {
         return "optimal".into();
     }
     let gap = figures.height.saturating_sub(figures.bound);
+    if spread::several(session) {
+        return format!("{} more; traffic comes first", bytes(gap));
+    }
     let share = if figures.bound == 0 {
         0.0
     } else {
         gap as f64 / figures.bound as f64
     };
-    format!("gap {} ({}), not ruled out", bytes(gap), percent(share))
+    let known = if session.nodes == 0 && session.status.is_some() {
+        "not searched"
+    } else {
+        "not ruled out"
+    };
+    format!("gap {} ({}), {known}", bytes(gap), percent(share))
 }
 
 /// Why no plan can be smaller.
 pub(crate) fn bound_reason(session: &Session) -> String {
-    use bayplan_planner::Witness;
+    if spread::several(session) {
+        return spread::bound_reason(session);
+    }
     let Some(bound) = session.bounds.arenas.get(Session::arena()) else {
         return String::new();
     };
@@ -240,10 +287,9 @@ pub(crate) fn bound_reason(session: &Session) -> String {
                 session.step_label(step)
             )
         }
-        Witness::Search { nodes } => format!(
-            "a search over {} states found nothing lower possible",
-            grouped(nodes)
-        ),
+        Witness::Search { nodes } => {
+            format!("nothing lower, by a search over {} states", grouped(nodes))
+        }
         Witness::Placed { buffer } => {
             let name = visible(&session.checked.problem().buffers()[buffer].name);
             format!("`{name}` cannot be lower beside the given offsets")
@@ -282,7 +328,17 @@ fn made_by(session: &Session) -> String {
         "bayplan" => String::new(),
         profile => format!("; profile {profile}"),
     };
-    format!("made by   {strategy}{tried}{shares}{profile}")
+    let nodes = searched(session).map_or_else(String::new, |nodes| {
+        format!("; {} nodes searched", grouped(nodes))
+    });
+    format!("{strategy}{tried}{nodes}{shares}{profile}")
+}
+
+/// Nodes of the exact search, where the bound does not tell them.
+fn searched(session: &Session) -> Option<u64> {
+    let bounds = session.bounds.arenas.values();
+    let mut told = bounds.filter(|bound| matches!(bound.witness, Witness::Search { .. }));
+    (session.nodes > 0 && told.next().is_none()).then_some(session.nodes)
 }
 
 /// What cut planning short.

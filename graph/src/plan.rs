@@ -79,6 +79,8 @@ pub struct GraphPlan {
     pub nodes: u64,
     /// Why planning ended.
     pub status: Status,
+    /// Where temporaries may be in several memories: proved that no plan spills less.
+    pub spills_least: bool,
     /// The memories that temporaries may be in, where they were given.
     pub memory: Option<Memory>,
     /// What became of an earlier plan's offsets, where there was one.
@@ -192,6 +194,7 @@ pub fn plan(graph: Arc<Graph>, options: &PlanOptions<'_>) -> Result<GraphPlan, G
         tried: planned.tried,
         nodes: planned.nodes,
         status: planned.status,
+        spills_least: planned.spills_least,
         memory: options.memory.clone(),
         kept: planned.kept,
     })

@@ -15,6 +15,7 @@ use crate::ids::{ArenaId, BufferId};
 use crate::lifetime::Step;
 use crate::plan::{Place, Plan};
 use crate::problem::{Problem, Rect};
+use crate::words::grouped;
 use std::collections::BTreeMap;
 
 /// One way in which a plan is wrong.
@@ -68,10 +69,12 @@ pub enum Violation {
         offset: u64,
     },
     /// A buffer larger than its arena allows for one object.
-    #[error("`{buffer}` has {size} bytes; its arena holds objects of at most {limit}")]
+    #[error("`{buffer}` has {} bytes; arena `{arena}` holds buffers of at most {}", grouped(*size), grouped(*limit))]
     TooLarge {
         /// The buffer.
         buffer: String,
+        /// The arena: where it is, or, where it is nowhere, the one that takes the largest.
+        arena: String,
         /// Its size.
         size: u64,
         /// The limit.
@@ -104,7 +107,7 @@ pub enum Violation {
         actual: u64,
     },
     /// A height over the capacity.
-    #[error("arena `{arena}` needs {height} bytes and has {capacity}")]
+    #[error("arena `{arena}` needs {} bytes and has {}", grouped(*height), grouped(*capacity))]
     OverCapacity {
         /// The arena.
         arena: String,
@@ -263,6 +266,7 @@ fn places(problem: &Problem, plan: &Plan, found: &mut Vec<Violation>) {
         {
             found.push(Violation::TooLarge {
                 buffer: name(),
+                arena: problem.arenas()[arena].name.clone(),
                 size: buffer.size(),
                 limit,
             });

@@ -33,6 +33,7 @@
 pub mod bounds;
 pub mod check;
 pub mod conflict;
+mod crowd;
 pub mod file;
 pub mod ids;
 pub mod lifetime;
@@ -51,6 +52,7 @@ pub mod strategy;
 pub mod sweep;
 pub mod table;
 pub mod witness;
+mod words;
 
 pub use bounds::Bounds;
 pub use check::{CheckedPlan, Violation, check};

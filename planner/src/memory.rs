@@ -6,6 +6,7 @@
 
 use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::problem::{Arena, Buffer, Problem, ProblemErrors};
+use crate::words::grouped;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub enum MemoryError {
     NoSuchArena(u32),
     /// A pinned buffer is larger than its memory allows.
     #[error(
-        "`{buffer}` is pinned to `{arena}`, which cannot take it: {size} bytes, at most {limit} are possible"
+        "`{buffer}` is pinned to `{arena}`, which cannot take it: {} bytes, at most {} are possible", grouped(*size), grouped(*limit)
     )]
     CannotTake {
         /// The buffer.

@@ -79,7 +79,8 @@ pub struct Buffer {
     /// Its offset must be a multiple of this (and of its arena's alignment).
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub alignment: u64,
-    /// The offset, where it is given and may not change.
+    /// The offset, where it is given and may not change. That of a buffer without bytes may be above everything:
+    /// it takes nothing, and the arena ends below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_offset: Option<u64>,
     /// Arenas that may hold it, the preferred one first. `[0]` if not said.

@@ -4,7 +4,9 @@
 //! is not in the first arena of its list is *spilled*. Its *traffic* is what was stated for it, or its
 //! bytes × steps ([`Buffer::worth`](crate::Buffer::worth)).
 
+use crate::bounds::Bounds;
 use crate::check::CheckedPlan;
+use crate::crowd;
 use crate::ids::{ArenaId, BufferId};
 use crate::lifetime::Step;
 use crate::problem::Problem;
@@ -90,6 +92,47 @@ pub fn residency(plan: &CheckedPlan) -> Residency {
         resident,
         bound,
         spilled,
+    }
+}
+
+/// What every plan needs in some arenas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Floor {
+    /// No plan takes fewer bytes in all of them together.
+    pub bytes: u64,
+    /// The step at which so much is live, wherever it is; nothing where the bounds of single arenas are more.
+    pub step: Option<Step>,
+    /// No plan is lower in an arena: its own bound, or what is live beyond the capacities of all others.
+    /// In the order of the arenas asked for.
+    pub arenas: Vec<u64>,
+}
+
+/// What every plan needs in `arenas`: of buffers that can be nowhere else, the live bytes of one step, and the bounds of
+/// each arena.
+pub fn floor(problem: &Problem, bounds: &Bounds, arenas: &[ArenaId]) -> Floor {
+    let lists = crowd::usable(problem);
+    let load = crowd::load(problem, &lists, arenas);
+    let capacity = |id: ArenaId| u128::from(problem.arenas()[id].capacity.unwrap_or(u64::MAX));
+    let together: u128 = arenas.iter().map(|&id| capacity(id)).sum();
+    let beyond = |id: ArenaId| {
+        let others = u64::try_from(together - capacity(id)).unwrap_or(u64::MAX);
+        load.map_or(0, |(bytes, _)| bytes.saturating_sub(others))
+    };
+    let floors: Vec<u64> = arenas
+        .iter()
+        .map(|&id| bounds.arenas[id].bytes.max(beyond(id)))
+        .collect();
+    let sum = floors
+        .iter()
+        .fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
+    let (bytes, step) = match load {
+        Some((bytes, step)) if bytes >= sum && bytes > 0 => (bytes, Some(step)),
+        _ => (sum, None),
+    };
+    Floor {
+        bytes,
+        step,
+        arenas: floors,
     }
 }
 

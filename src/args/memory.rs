@@ -20,8 +20,9 @@ pub(crate) struct MemoryArgs {
     /// Keep the offsets of an earlier plan (a plan file, or a CSV with offsets) where possible
     #[arg(long, value_name = "PLAN")]
     pub(crate) keep: Option<PathBuf>,
-    /// Bytes that an arena may be higher, so that more offsets are kept
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = super::planning::size, requires = "keep")]
+    /// Bytes that an arena may be higher so that more offsets are kept: than in the earlier plan or, if that
+    /// is more, than without --keep
+    #[arg(long, value_name = "SIZE", default_value = "0", allow_negative_numbers = true, value_parser = super::planning::size, requires = "keep")]
     pub(crate) keep_slack: u64,
     /// Bytes that there are; set by the verbs that are told.
     #[arg(skip)]

@@ -40,13 +40,13 @@ pub(crate) enum Bodies {
 #[command(next_help_heading = "Effort")]
 pub(crate) struct Effort {
     /// Let the exact search visit N nodes, 0: none; the same plan every time (default: about a second)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub(crate) node_limit: Option<u64>,
     /// Take the best plan after this time (30s, 500ms, 2m); another run may find another plan
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration)]
     pub(crate) time_limit: Option<Duration>,
     /// Seed of the noise in the search
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole)]
     pub(crate) seed: u64,
     /// Bytes that are low enough, set by those who ask for no more.
     #[arg(skip)]
@@ -90,7 +90,7 @@ pub(crate) struct Planning {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Strategy::ALL.map(Strategy::name).into_iter().chain([STOCK])))]
     pub(crate) strategy: Option<String>,
     /// Align every offset to N bytes (default: what profile and file state)
-    #[arg(long, value_name = "SIZE", value_parser = alignment)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = alignment)]
     pub(crate) align: Option<u64>,
     #[command(flatten)]
     pub(crate) effort: Effort,
@@ -141,6 +141,12 @@ pub(super) fn alignment(text: &str) -> Result<u64, String> {
         0 => Err("an alignment is at least 1".into()),
         alignment => Ok(alignment),
     }
+}
+
+/// A whole number.
+pub(super) fn whole(text: &str) -> Result<u64, String> {
+    let wrong = "that is no whole number from 0 on, such as 5000000";
+    text.parse().map_err(|_| wrong.to_owned())
 }
 
 /// A time: `30s`, `500ms`, `2m`, `1.5s`.

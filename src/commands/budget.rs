@@ -1,22 +1,32 @@
-//! The answer to a budget: whether a plan fits, and if not, what is needed, where, by whom, and whether
-//! another plan could do.
+//! The answer to a budget, or to memories with sizes: whether a plan fits, and if not, what is needed, where, by
+//! whom, and whether another plan could do.
 
+use super::room;
 use crate::conflict;
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::report::Out;
+use crate::report::wrap::hung;
 use crate::session::Session;
 use crate::summary;
-use crate::units::{both, exact, grouped};
+use crate::units::{both, bytes, exact, grouped};
 use bayplan_planner::{Conflict, Status, Witness, table};
 use std::path::Path;
 
-/// The answer to a budget.
+/// The answer.
 pub(crate) struct Verdict {
     /// Nothing when it is undecided.
     pub(crate) fits: Option<bool>,
-    /// Buffers that do not fit together.
-    pub(crate) conflict: Option<Conflict>,
-    budget: u64,
+    /// Buffers that do not fit together: one set for the budget, or one for each memory that lacks something.
+    pub(crate) conflicts: Vec<Conflict>,
+    asked: Asked,
+}
+
+/// What it is the answer to.
+enum Asked {
+    /// So many bytes, and what the flag calls them.
+    Bytes(u64, &'static str),
+    /// Memories with sizes.
+    Memories,
 }
 
 /// The best plan for a budget. If one that is as low as possible does not fit, and none that does is ruled
@@ -30,7 +40,8 @@ pub(crate) fn within(
         return Ok(session);
     };
     // Of several memories each is as low as it gets; a sum is nothing to search for.
-    let undecided = summary::fits(&session, budget).is_none()
+    let undecided = session.asked.is_none()
+        && summary::fits(&session, budget).is_none()
         && can_search(&session)
         && !summary::spread::several(&session);
     if !undecided || session.status.is_some_and(Status::was_cut) {
@@ -42,26 +53,43 @@ pub(crate) fn within(
 }
 
 /// Whoever asked for one strategy did not ask for a search.
-fn can_search(session: &Session) -> bool {
+pub(super) fn can_search(session: &Session) -> bool {
     let named = session.options.get("strategies");
     named.is_none_or(|names| names == "all")
 }
 
-/// Judges a plan.
-pub(crate) fn judge(session: &Session, budget: u64) -> Result<Verdict, Failure> {
+/// Judges a plan; nothing where there is nothing to judge it by. `word`: what the flag calls a budget.
+pub(crate) fn judge(
+    session: &Session,
+    budget: Option<u64>,
+    word: &'static str,
+) -> Result<Option<Verdict>, Failure> {
+    let searching = can_search(session);
+    if session.asked.is_some() {
+        let conflicts = conflict::lacks(session, searching)?;
+        return Ok(Some(Verdict {
+            fits: (!conflicts.is_empty()).then_some(false),
+            conflicts,
+            asked: Asked::Memories,
+        }));
+    }
+    let Some(budget) = budget else {
+        return Ok(None);
+    };
     let mut fits = summary::fits(session, budget);
     let mut found = None;
-    if fits != Some(true) && (fits.is_some() || can_search(session)) {
-        found = conflict::find(session, budget.saturating_sub(session.persistent()))?;
+    if fits != Some(true) {
+        let capacity = budget.saturating_sub(session.persistent());
+        found = conflict::find(session, capacity, searching)?;
         if found.is_some() {
             fits = Some(false);
         }
     }
-    Ok(Verdict {
+    Ok(Some(Verdict {
         fits,
-        conflict: found,
-        budget,
-    })
+        conflicts: found.into_iter().collect(),
+        asked: Asked::Bytes(budget, word),
+    }))
 }
 
 impl Verdict {
@@ -70,23 +98,55 @@ impl Verdict {
         self.fits == Some(true)
     }
 
-    /// The table of what does not fit together.
+    /// What does not fit, each as a table; or that this is not known.
     pub(crate) fn print(&self, session: &Session, out: &mut Out) -> Result<(), Failure> {
-        match &self.conflict {
-            Some(conflict) => conflict::print(session, conflict, out),
-            None => Ok(()),
-        }
+        out.lines(&self.undecided(session, out))?;
+        let mut all = self.conflicts.iter();
+        all.try_for_each(|conflict| conflict::print(session, conflict, out))
     }
 
-    /// The conflict for JSON.
-    pub(crate) fn json(&self, session: &Session) -> Option<conflict::Json> {
-        let found = self.conflict.as_ref()?;
-        Some(conflict::json(session, found))
+    /// The same without the tables.
+    pub(crate) fn headlines(&self, session: &Session, out: &Out) -> Vec<String> {
+        let line = |conflict| {
+            let reason = conflict::reason(session, conflict);
+            hung("conflict  ", &reason, out.columns())
+        };
+        let mut lines = self.undecided(session, out);
+        lines.extend(self.conflicts.iter().flat_map(line));
+        lines
+    }
+
+    /// That it is undecided, if it is.
+    fn undecided(&self, session: &Session, out: &Out) -> Vec<String> {
+        if self.fits.is_some() {
+            return Vec::new();
+        }
+        let (budget, text) = match self.asked {
+            Asked::Bytes(budget, _) => {
+                let least = exact(summary::proved(session));
+                let needed = grouped(session.height().saturating_add(session.persistent()));
+                let text = format!("may do: every plan needs {least}, this one {needed}");
+                (bytes(budget), text)
+            }
+            Asked::Memories => {
+                let text = "whether it fits: no plan that does was found, and none is ruled out";
+                (String::new(), text.to_owned())
+            }
+        };
+        hung(&format!("undecided {budget:>9}    "), &text, out.columns())
+    }
+
+    /// The conflicts for JSON.
+    pub(crate) fn json(&self, session: &Session) -> conflict::Told {
+        conflict::Told::new(session, &self.conflicts)
     }
 
     /// The refusal.
     pub(crate) fn failure(&self, session: &Session, output: Option<&Path>) -> Failure {
-        let mut diagnostic = self.diagnostic(session);
+        let mut diagnostic = match self.asked {
+            Asked::Bytes(budget, word) => self.diagnostic(session, budget, word),
+            Asked::Memories => room::diagnostic(session, &self.conflicts),
+        };
         if let Some(path) = output {
             let path = path.display();
             diagnostic.notes.push(format!("{path} was not written"));
@@ -97,24 +157,24 @@ impl Verdict {
         }
     }
 
-    fn diagnostic(&self, session: &Session) -> Diagnostic {
-        let (state, budget) = (session.persistent(), self.budget);
+    fn diagnostic(&self, session: &Session, budget: u64, word: &str) -> Diagnostic {
+        let state = session.persistent();
         let needed = session.height().saturating_add(state);
         let proved = summary::proved(session);
         let figures = summary::Figures::of(session);
         let title = format!(
-            "a budget of {} does not suffice: {} are needed",
+            "a {word} of {} does not suffice: {} are needed",
             exact(budget),
             exact(needed)
         );
         let smallest = if figures.optimal {
             format!(
-                "the smallest budget that works is {}: no plan is smaller",
+                "the smallest {word} that works is {}: no plan is smaller",
                 both(needed)
             )
         } else {
             format!(
-                "a budget that works is {}; whether a smaller one does is not known",
+                "a {word} that works is {}; whether a smaller one does is not known",
                 both(needed)
             )
         };
@@ -156,7 +216,8 @@ fn limit(session: &Session, budget: u64, proved: u64, fits: Option<bool>) -> (St
     let problem = session.checked.problem();
     let load = session.bounds.max_loads.get(Session::arena());
     let live = load.filter(|&&(load, _)| load > budget && problem.pairs().is_empty());
-    if (searched && live.is_none()) || proved <= budget {
+    let apart = summary::spread::several(session);
+    if !apart && ((searched && live.is_none()) || proved <= budget) {
         let reason = format!(
             "the limit is the packing: a search found no place for everything in {}, and tried all",
             exact(budget)
@@ -171,7 +232,7 @@ fn limit(session: &Session, budget: u64, proved: u64, fits: Option<bool>) -> (St
         let reason = format!("the limit is the given offsets: {at_least} at least ({why})");
         return (reason, "give other offsets, or none".into());
     }
-    let (at_least, why) = match live {
+    let (at_least, why) = match live.filter(|_| !apart) {
         Some(&(load, step)) if searched => (exact(load), session.step_label(step)),
         _ => (at_least, summary::bound_reason(session)),
     };

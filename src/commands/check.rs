@@ -203,6 +203,8 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
         warnings: Vec::new(),
         offline: None,
         kept: None,
+        spills_least: false,
+        asked: None,
     })
 }
 
@@ -243,7 +245,7 @@ fn valid(session: &Session, (proof, asked): (&Proof, bool), out: &mut Out) -> Re
             certified: session.graph.is_some(),
             arena_bytes: Some(figures.height),
             persistent_bytes: Some(session.persistent()),
-            lower_bound_bytes: Some(figures.bound),
+            lower_bound_bytes: figures.known_bound(),
             optimal,
             bound_proof: proof.name(),
             ..refused(session.input.clone(), Vec::new())

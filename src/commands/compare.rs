@@ -6,7 +6,7 @@ use crate::args::{CompareArgs, Planning, STOCK, Switch};
 use crate::failure::Failure;
 use crate::input::{self, Input, Model};
 use crate::report::Out;
-use crate::report::grid::{Grid, left, right};
+use crate::report::grid::{Column, Grid, left, named, right};
 use crate::session::{self, GraphSide, Session};
 use crate::summary;
 use crate::units::{bytes, grouped};
@@ -47,6 +47,18 @@ struct Row {
     /// Traffic that is not in the first choice, where there are several memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     spilled_traffic_bytes: Option<u128>,
+    /// What the plan takes in each of several memories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    arenas: Vec<Taken>,
+    /// Whether it keeps within memories with sizes, where there are any. False: no plan that does was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fits: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Taken {
+    name: String,
+    bytes: u64,
 }
 
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
@@ -90,8 +102,14 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
                 let in_place = session.graph.as_ref().is_some_and(takes_in_place);
                 rows.push(row(&session, name, in_place));
             }
-            let rank =
-                |session: &Session| (spilled(session), session.height(), Reverse(session.bound()));
+            let rank = |session: &Session| {
+                (
+                    session.asked.is_some(),
+                    spilled(session),
+                    session.height(),
+                    Reverse(session.bound()),
+                )
+            };
             if strategy.is_none() {
                 rows[first..]
                     .iter_mut()
@@ -106,7 +124,15 @@ fn compare(input: &Path, planning: &Planning, out: &Out) -> Result<Json, Failure
             break;
         }
     }
-    rows.sort_by_key(|row| (row.spilled_traffic_bytes, row.arena_bytes, !row.in_place));
+    rows.sort_by_key(|row| {
+        let beyond = row.fits == Some(false);
+        (
+            beyond,
+            row.spilled_traffic_bytes,
+            row.arena_bytes,
+            !row.in_place,
+        )
+    });
     Ok(Json {
         input: input.display().to_string(),
         lower_bound_bytes: best.as_ref().map_or(0, Session::bound),
@@ -242,26 +268,60 @@ fn row(session: &Session, strategy: &'static str, in_place: bool) -> Row {
         },
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spilled_traffic_bytes: spilled(session),
+        arenas: taken(session),
+        fits: summary::spread::limited(session).then_some(session.asked.is_none()),
     }
 }
 
-/// Of several memories together there is no bound worth a word.
-fn title(table: &Json, several: bool) -> String {
-    let naive = format!("{} if nothing were shared", bytes(table.naive_bytes));
-    if several {
-        return format!("{}: in several memories; {naive}", table.input);
+/// What a plan takes in each of several memories.
+fn taken(session: &Session) -> Vec<Taken> {
+    if !summary::spread::several(session) {
+        return Vec::new();
     }
+    let heights = &session.checked.plan().heights;
+    let taken = session.temporaries().map(|arena| Taken {
+        name: session.limits(arena).name.clone(),
+        bytes: heights[arena],
+    });
+    taken.collect()
+}
+
+/// What is compared, and against what.
+fn title(table: &Json) -> String {
+    let naive = format!("{} if nothing were shared", bytes(table.naive_bytes));
     let bound = table.lower_bound_bytes;
     let (short, exact) = (bytes(bound), grouped(bound));
     format!("{}: bound {short} ({exact} bytes), {naive}", table.input)
 }
 
 fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
-    let spills = table
-        .rows
-        .iter()
-        .any(|row| row.spilled_traffic_bytes.is_some());
-    out.line(&title(table, spills))?;
+    out.line(&title(table))?;
+    // What sets strategies apart is the height, or, in several memories, what is where.
+    let first = table.rows.iter().find(|row| !row.arenas.is_empty());
+    let grid = match first {
+        Some(first) => memories(table, &first.arenas),
+        None => heights(table),
+    };
+    let width = out.width;
+    out.text(&grid.lines(width))?;
+    if first.is_some() {
+        out.line("spilled: traffic that is not in its first choice; the bytes come after it")?;
+    }
+    if let Some(by) = table.stopped.and_then(summary::cut_by) {
+        out.line(&format!("stopped by {by}: another run may show other rows"))?;
+    }
+    stock::print(&table.stock, out)
+}
+
+fn switch(any: bool, row: &Row) -> String {
+    match (any, row.in_place) {
+        (false, _) => String::new(),
+        (true, true) => "on".into(),
+        (true, false) => "off".into(),
+    }
+}
+
+fn heights(table: &Json) -> Grid {
     let any = table.rows.iter().any(|row| row.in_place);
     let mut columns = vec![
         left("strategy", 0),
@@ -271,20 +331,12 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
         right("of bound", 1),
         right("ms", 1),
     ];
-    if spills {
-        columns.insert(5, right("spilled traffic", 4));
-    }
+    columns.extend(verdict(table));
     let mut grid = Grid::new(columns);
     for row in &table.rows {
         let mut cells = vec![
             row.strategy.into(),
-            if !any {
-                String::new()
-            } else if row.in_place {
-                "on".into()
-            } else {
-                "off".into()
-            },
+            switch(any, row),
             bytes(row.arena_bytes),
             grouped(row.arena_bytes),
             if row.lower_bound_bytes > 0 {
@@ -294,15 +346,45 @@ fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
             },
             format!("{:.1}", row.elapsed_ms),
         ];
-        if let Some(spilled) = row.spilled_traffic_bytes {
-            cells.insert(5, grouped(spilled));
-        }
+        cells.extend(verdict(table).map(|_| beyond(row)));
         grid.row(cells);
     }
-    let width = out.width;
-    out.text(&grid.lines(width))?;
-    if let Some(by) = table.stopped.and_then(summary::cut_by) {
-        out.line(&format!("stopped by {by}: another run may show other rows"))?;
+    grid
+}
+
+/// The column for what does not fit, where there is something.
+fn verdict(table: &Json) -> Option<Column> {
+    let mut rows = table.rows.iter();
+    rows.any(|row| row.fits == Some(false))
+        .then(|| left("fits", 4))
+}
+
+fn beyond(row: &Row) -> String {
+    match row.fits {
+        Some(false) => "does not fit".into(),
+        _ => String::new(),
     }
-    stock::print(&table.stock, out)
+}
+
+/// What each strategy takes in each memory, and what it spills.
+fn memories(table: &Json, names: &[Taken]) -> Grid {
+    let any = table.rows.iter().any(|row| row.in_place);
+    let mut columns = vec![
+        left("strategy", 0),
+        left("in-place", 3),
+        right("spilled", 0),
+    ];
+    columns.extend(names.iter().map(|taken| named(&taken.name, 1)));
+    columns.extend([right("together", 1), right("ms", 2)]);
+    columns.extend(verdict(table));
+    let mut grid = Grid::new(columns);
+    for row in &table.rows {
+        let spilled = row.spilled_traffic_bytes.map_or_else(String::new, grouped);
+        let mut cells = vec![row.strategy.into(), switch(any, row), spilled];
+        cells.extend(row.arenas.iter().map(|taken| grouped(taken.bytes)));
+        cells.extend([grouped(row.arena_bytes), format!("{:.1}", row.elapsed_ms)]);
+        cells.extend(verdict(table).map(|_| beyond(row)));
+        grid.row(cells);
+    }
+    grid
 }

@@ -49,7 +49,12 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<(), Failure> {
             let session = {
                 let (graph, planning) = (&model.graph, &args.planning);
                 let pinned = session::pinned(&model, planning)?;
-                session::plan_graph(String::new(), graph, &pinned, planning)?
+                super::kept_within(session::plan_graph(
+                    String::new(),
+                    graph,
+                    &pinned,
+                    planning,
+                )?)?
             };
             buffers(session.checked.problem(), None)?
         }

@@ -1,14 +1,15 @@
 //! `draw`: the bay plan as SVG or one HTML file.
 
-use super::write;
+use super::{budget, write};
 use crate::args::DrawArgs;
 use crate::conflict;
 use crate::failure::{Diagnostic, Failure};
 use crate::report::Out;
-use crate::session::{GraphSide, Session};
+use crate::session::{self, GraphSide, Session};
 use crate::summary;
-use crate::units::grouped;
+use crate::units::{count, grouped};
 use bayplan_graph::Home;
+use bayplan_planner::conflict::Cause;
 use bayplan_planner::picture::{self, Details, Member};
 use bayplan_planner::{BufferId, Conflict, Rect, Table};
 
@@ -32,33 +33,30 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<(), Failure> {
             .cannot());
         }
     };
-    let session = super::open(&args.input, &args.planning, out)?;
+    let session = session::open(&args.input, &args.planning)?;
+    super::warn(&session.warnings, out);
+    let verdict = budget::judge(&session, args.budget, "budget")?;
+    let no = verdict.filter(|verdict| !verdict.is_yes());
     let mut details = details(&session, args.budget);
-    let found = args
-        .budget
-        .filter(|&budget| session.height().saturating_add(session.persistent()) > budget)
-        .map(|budget| budget.saturating_sub(session.persistent()));
-    let found = found.map(|capacity| conflict::find(&session, capacity));
-    let found = found.transpose()?.flatten();
-    if let Some(found) = &found {
-        mark(found, &mut details);
+    for found in no.iter().flat_map(|no| &no.conflicts) {
+        mark(&session, found, &mut details);
     }
+    details.conflict.sort_unstable();
+    details.conflict.dedup();
     write(
         &args.output,
         &[&args.input],
         &draw(&session.checked, &details),
     )?;
     if out.json {
-        let told = found.as_ref().map(|found| conflict::json(&session, found));
-        let no = found.is_some().then_some(false);
         let json = summary::json(&session, args.budget);
-        let fits = no.or(args
-            .budget
-            .and_then(|budget| summary::fits(&session, budget)));
-        return out.value(&json.judged(fits, told));
+        return out.value(&match &no {
+            Some(no) => json.judged(no.fits, no.json(&session)),
+            None => json,
+        });
     }
-    if let Some(found) = &found {
-        out.line(&format!("conflict  {}", conflict::reason(&session, found)))?;
+    if let Some(no) = &no {
+        out.lines(&no.headlines(&session, out))?;
     }
     out.line(&format!(
         "picture   {}, {}",
@@ -68,14 +66,21 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<(), Failure> {
 }
 
 /// Marks the buffers that do not fit together, and says so where they are hovered over.
-fn mark(found: &Conflict, details: &mut Details) {
-    details.conflict.clone_from(&found.members);
+fn mark(session: &Session, found: &Conflict, details: &mut Details) {
+    details.conflict.extend(&found.members);
+    let names = conflict::memories(session, found);
+    let bytes = format!("{} bytes", grouped(found.capacity));
+    let room = match &names[..] {
+        [] => bytes,
+        names => format!("{}, {bytes}", conflict::listed(names)),
+    };
     for &id in &found.members {
         let others = found.members.len() - 1;
-        let why = format!(
-            "with {others} others does not fit into {} bytes",
-            grouped(found.capacity)
-        );
+        let why = match found.cause {
+            Cause::Object { .. } => format!("too large for {room}"),
+            _ if others == 0 => format!("does not fit into {room}"),
+            _ => format!("with {} does not fit into {room}", count(others, "other")),
+        };
         details.notes[id].push(("conflict".into(), why));
     }
 }
@@ -89,6 +94,9 @@ fn details(session: &Session, budget: Option<u64>) -> Details {
         title,
         notes: Table::filled(Vec::new(), session.checked.problem().buffers().len()),
         budget,
+        capacities: session.asked.as_ref().map_or_else(Table::new, |asked| {
+            asked.values().map(|arena| arena.capacity).collect()
+        }),
         ..Details::default()
     };
     if let Some(side) = &session.graph {

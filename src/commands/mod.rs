@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod inspect;
 pub(crate) mod pack;
 pub(crate) mod plan;
+mod room;
 pub(crate) mod shell;
 pub(crate) mod table;
 
@@ -21,11 +22,20 @@ use crate::session::{self, Session};
 use bayplan_planner::file::atomic::write_atomic;
 use std::path::Path;
 
-/// Loads and plans; what there is to be warned of goes to stderr.
+/// Loads and plans; what there is to be warned of goes to stderr. A plan beyond the memories that were asked for is a
+/// no.
 pub(crate) fn open(path: &Path, planning: &Planning, out: &Out) -> Result<Session, Failure> {
     let session = session::open(path, planning)?;
     warn(&session.warnings, out);
-    Ok(session)
+    kept_within(session)
+}
+
+/// Refuses a plan beyond the memories that were asked for.
+pub(crate) fn kept_within(session: Session) -> Result<Session, Failure> {
+    match budget::judge(&session, None, "")? {
+        Some(no) => Err(no.failure(&session, None)),
+        None => Ok(session),
+    }
 }
 
 /// What ends nothing, told on stderr.

@@ -16,13 +16,15 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Json {
     height: u64,
-    lower_bound_bytes: u64,
+    /// Null where nothing is proved.
+    lower_bound_bytes: Option<u64>,
     max_load_bytes: u64,
     buffers: usize,
     capacity: Option<u64>,
     /// Null when undecided.
     fits: Option<bool>,
-    optimal: bool,
+    /// Null where buffers may be in several memories and it is not known.
+    optimal: Option<bool>,
     checked: bool,
     strategy: String,
     base_alignment: u64,
@@ -32,9 +34,8 @@ struct Json {
     spread: Option<summary::spread::SpreadJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<summary::spread::KeptJson>,
-    /// Buffers that do not fit together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    conflict: Option<conflict::Json>,
+    #[serde(flatten)]
+    conflicts: conflict::Told,
 }
 
 pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
@@ -76,8 +77,7 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         let input = args.problem.display().to_string();
         session::plan_problem(input, this, strategies, earlier.as_ref(), &effort)
     })?;
-    let verdict = args.capacity.map(|bytes| budget::judge(&session, bytes));
-    let verdict = verdict.transpose()?;
+    let verdict = budget::judge(&session, args.capacity, "capacity")?;
     let no = verdict.as_ref().filter(|verdict| !verdict.is_yes());
     if no.is_none()
         && let Some(path) = &args.output
@@ -107,12 +107,15 @@ fn json(session: &Session, capacity: Option<u64>, verdict: Option<&Verdict>) -> 
     let figures = summary::Figures::of(session);
     Json {
         height: figures.height,
-        lower_bound_bytes: figures.bound,
+        lower_bound_bytes: figures.known_bound(),
         max_load_bytes: figures.max_load,
         buffers: session.checked.problem().buffers().len(),
         capacity,
-        fits: verdict.and_then(|verdict| verdict.fits),
-        optimal: figures.optimal,
+        fits: match verdict {
+            Some(verdict) => verdict.fits,
+            None => summary::within(session, capacity),
+        },
+        optimal: summary::spread::known(session, figures.optimal),
         checked: true,
         strategy: session.checked.plan().strategy.clone(),
         base_alignment: summary::base_alignment(session),
@@ -120,11 +123,15 @@ fn json(session: &Session, capacity: Option<u64>, verdict: Option<&Verdict>) -> 
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spread: summary::spread::json(session),
         kept: summary::spread::kept_json(session),
-        conflict: verdict.and_then(|verdict| verdict.json(session)),
+        conflicts: verdict.map_or_else(conflict::Told::default, |verdict| verdict.json(session)),
     }
 }
 
 fn solution(session: &Session) -> Result<String, Failure> {
     let written = csv::write(session.checked.problem(), Some(session.checked.plan()));
-    written.map_err(|error| Diagnostic::new(error.code(), error.to_string()).cannot())
+    written.map_err(|error| {
+        Diagnostic::new(error.code(), error.to_string())
+            .help("write a plan file instead (-o PLAN.ron or PLAN.json)")
+            .cannot()
+    })
 }

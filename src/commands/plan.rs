@@ -20,8 +20,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
         crate::session::open(&args.input, &planning)
     })?;
     super::warn(&session.warnings, out);
-    let verdict = args.budget.map(|budget| budget::judge(&session, budget));
-    let verdict = verdict.transpose()?;
+    let verdict = budget::judge(&session, args.budget, "budget")?;
     let no = verdict.as_ref().filter(|verdict| !verdict.is_yes());
     if let (Some(path), Some(format), None) = (&args.output, format, no) {
         write_plan(&session, path, format, &args.input)?;

@@ -1,16 +1,51 @@
 //! Diagnostics as text: code, place, label, notes, help.
 
 use super::grid::visible;
+use super::wrap::{COLUMNS, hung};
 use super::{choice, remark};
 use crate::args::Colour;
 use crate::failure::{Diagnostic, Spot};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use serde::Serialize;
 use std::io::IsTerminal;
 
 /// Lines around the place that are shown.
 const CONTEXT: usize = 0;
 /// Longest piece of a line that is shown, in characters.
 const MAX_LINE: usize = 160;
+
+/// Columns that stand before the words of a note.
+const MARGIN: usize = 9;
+
+/// The answer no, where there is nothing else to say as data.
+#[derive(Serialize)]
+pub(crate) struct Refusal<'a> {
+    errors: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    code: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+}
+
+impl<'a> Refusal<'a> {
+    pub(crate) fn new(diagnostics: &'a [Diagnostic]) -> Self {
+        let told = diagnostics.iter().map(|diagnostic| Told {
+            code: diagnostic.code,
+            message: &diagnostic.title,
+            notes: &diagnostic.notes,
+            help: diagnostic.help.as_deref(),
+        });
+        Self {
+            errors: told.collect(),
+        }
+    }
+}
 
 /// Prints diagnostics to stderr.
 pub(crate) fn print(colour: Colour, diagnostics: &[Diagnostic]) {
@@ -26,8 +61,14 @@ pub(crate) fn print(colour: Colour, diagnostics: &[Diagnostic]) {
 fn render(diagnostic: &Diagnostic, plain: bool) -> String {
     let clean = |text: &str| text.split('\n').map(visible).collect::<Vec<_>>().join("\n");
     let title = clean(&diagnostic.title);
-    let notes: Vec<String> = diagnostic.notes.iter().map(|note| clean(note)).collect();
-    let help = diagnostic.help.as_deref().map(clean);
+    let wrapped = |text: &str| {
+        let lines = text
+            .split('\n')
+            .flat_map(|line| hung("", line, COLUMNS - MARGIN));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let notes: Vec<String> = diagnostic.notes.iter().map(|note| wrapped(note)).collect();
+    let help = diagnostic.help.as_deref().map(wrapped);
     let label = diagnostic
         .spot
         .as_ref()

@@ -6,10 +6,11 @@
 
 use comfy_table::presets;
 use comfy_table::{Cell, CellAlignment, Table};
+use std::borrow::Cow;
 
 /// A column.
 pub(crate) struct Column {
-    pub(crate) title: &'static str,
+    pub(crate) title: Cow<'static, str>,
     pub(crate) right: bool,
     /// Columns of smaller weight are left out first; 0: never.
     pub(crate) weight: u8,
@@ -27,9 +28,9 @@ pub(crate) enum Cut {
 }
 
 /// A column of text.
-pub(crate) const fn left(title: &'static str, weight: u8) -> Column {
+pub(crate) fn left(title: &'static str, weight: u8) -> Column {
     Column {
-        title,
+        title: title.into(),
         right: false,
         weight,
         cut: Cut::Middle,
@@ -37,7 +38,7 @@ pub(crate) const fn left(title: &'static str, weight: u8) -> Column {
 }
 
 /// A column of lists or sentences, which are cut at their end.
-pub(crate) const fn list(title: &'static str, weight: u8) -> Column {
+pub(crate) fn list(title: &'static str, weight: u8) -> Column {
     Column {
         cut: Cut::End,
         ..left(title, weight)
@@ -45,12 +46,20 @@ pub(crate) const fn list(title: &'static str, weight: u8) -> Column {
 }
 
 /// A column of numbers.
-pub(crate) const fn right(title: &'static str, weight: u8) -> Column {
+pub(crate) fn right(title: &'static str, weight: u8) -> Column {
     Column {
-        title,
+        title: title.into(),
         right: true,
         weight,
         cut: Cut::Middle,
+    }
+}
+
+/// A column of numbers with a title from a file or a flag.
+pub(crate) fn named(title: &str, weight: u8) -> Column {
+    Column {
+        title: visible(title).into(),
+        ..right("", weight)
     }
 }
 
@@ -104,7 +113,7 @@ impl Grid {
     }
 
     fn widths(&self) -> Vec<usize> {
-        let mut widths: Vec<usize> = self.columns.iter().map(|c| chars(c.title)).collect();
+        let mut widths: Vec<usize> = self.columns.iter().map(|c| chars(&c.title)).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(chars(cell));
@@ -119,7 +128,7 @@ impl Grid {
         let hidden = width.map_or_else(Vec::new, |width| self.fit(width));
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
-        table.set_header(self.columns.iter().map(|c| c.title));
+        table.set_header(self.columns.iter().map(|c| c.title.as_ref()));
         for row in &self.rows {
             table.add_row(row.iter().map(Cell::new));
         }
@@ -154,7 +163,7 @@ impl Grid {
         }
     }
 
-    fn remove(&mut self, index: usize) -> &'static str {
+    fn remove(&mut self, index: usize) -> Cow<'static, str> {
         self.rows.iter_mut().for_each(|row| {
             row.remove(index);
         });
@@ -162,7 +171,7 @@ impl Grid {
     }
 
     /// Cuts texts and leaves out columns until a line fits. Returns what was left out.
-    fn fit(&mut self, width: usize) -> Vec<&'static str> {
+    fn fit(&mut self, width: usize) -> Vec<Cow<'static, str>> {
         // Nothing follows the last column.
         let width = width + GAP;
         let mut hidden = Vec::new();
@@ -199,7 +208,7 @@ impl Grid {
         let floor = |(column, &width): (&Column, &usize)| match column {
             Column { right: true, .. } => width,
             Column { weight: 0, .. } => width.min(COMFORTABLE),
-            _ => width.min(READABLE.max(chars(column.title))),
+            _ => width.min(READABLE.max(chars(&column.title))),
         };
         self.columns.iter().zip(widths).map(floor).collect()
     }

@@ -4,6 +4,7 @@ pub(crate) mod codes;
 pub(crate) mod diagnostics;
 pub(crate) mod grid;
 pub(crate) mod progress;
+pub(crate) mod wrap;
 
 use crate::args::Colour;
 use crate::failure::Failure;
@@ -18,6 +19,8 @@ pub(crate) struct Out {
     pub(crate) width: Option<usize>,
     pub(crate) json: bool,
     pub(crate) colour: Colour,
+    /// Something was printed.
+    pub(crate) used: bool,
 }
 
 impl Out {
@@ -38,11 +41,18 @@ impl Out {
             },
             json,
             colour,
+            used: false,
         }
+    }
+
+    /// Characters of a line: those of the terminal, or as many as people expect.
+    pub(crate) fn columns(&self) -> usize {
+        self.width.unwrap_or(wrap::COLUMNS)
     }
 
     /// Prints a line; what would control the terminal, line breaks too, is made visible.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
+        self.used = true;
         writeln!(self.stream, "{}", grid::visible(line))?;
         Ok(())
     }
@@ -54,6 +64,7 @@ impl Out {
 
     /// Prints text as it is.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.used = true;
         self.stream.write_all(text.as_bytes())?;
         Ok(())
     }

@@ -103,6 +103,8 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
         warnings: Vec::new(),
         offline: None,
         kept: None,
+        spills_least: false,
+        asked: None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::file::settings;
 use super::told::{graph_failure, planner_failure};
-use super::{GraphSide, Session, memory, policy, profile};
+use super::{GraphSide, Session, limits, memory, policy, profile};
 use crate::args::{Effort, Planning, STOCK};
 use crate::failure::Failure;
 use crate::interrupt::{self, WhilePlanning};
@@ -64,9 +64,9 @@ pub(crate) fn plan_problem(
             keep,
             ..packing(strategies, effort, report)
         };
-        bayplan_planner::plan(problem, &options)
+        limits::of_problem(problem, |problem| bayplan_planner::plan(problem, &options))
     });
-    let planned = planned.map_err(|fault| planner_failure(&fault))?;
+    let (planned, asked) = planned.map_err(|fault| planner_failure(&fault))?;
     let mut options = BTreeMap::from([("strategies".into(), names)]);
     options.extend(effort_told(effort, planned.status));
     Ok(Session {
@@ -84,6 +84,8 @@ pub(crate) fn plan_problem(
         warnings: Vec::new(),
         offline: None,
         kept: planned.kept,
+        spills_least: planned.spills_least,
+        asked,
     })
 }
 
@@ -152,7 +154,7 @@ pub(crate) fn plan_graph(
         strategy_names(&strategies)
     };
     let planned = watched(|report| {
-        let options = PlanOptions {
+        let mut options = PlanOptions {
             profile: profile(planning),
             alignment: planning.align,
             policy: policy(planning),
@@ -163,12 +165,14 @@ pub(crate) fn plan_graph(
             },
         };
         if as_stock {
-            stock::plan(graph.clone(), &options, pinned)
-        } else {
-            bayplan_graph::plan(graph.clone(), &options)
+            return stock::plan(graph.clone(), &options, pinned).map(|planned| (planned, None));
         }
+        limits::of_graph(&mut options, |options| {
+            bayplan_graph::plan(graph.clone(), options)
+        })
     });
-    let planned = planned.map_err(|error| graph_failure(graph, &error))?;
+    let (planned, asked) = planned.map_err(|error| graph_failure(graph, &error))?;
+    let asked = asked.map(|asked| limits::restored(planned.certified.checked().problem(), &asked));
     let part = GraphPart::new(&planned);
     let mut told = BTreeMap::from([("strategies".to_owned(), names)]);
     told.extend(settings(&part).map(|(key, value)| (key.to_owned(), value)));
@@ -183,6 +187,7 @@ pub(crate) fn plan_graph(
         tried,
         nodes,
         status,
+        spills_least,
         kept,
         ..
     } = planned;
@@ -205,5 +210,7 @@ pub(crate) fn plan_graph(
         warnings: Vec::new(),
         offline: None,
         kept,
+        spills_least,
+        asked,
     })
 }

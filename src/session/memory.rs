@@ -1,15 +1,13 @@
 //! From `--arena`, `--pin` and `--keep` to what the planner takes.
 
-use super::csv_no;
+use super::{csv_no, limits};
 use crate::args::{MemoryArgs, Reading};
 use crate::failure::{Diagnostic, Failure};
 use crate::input::{self, Input};
 use crate::report::grid::visible;
-use crate::units::{count, exact};
 use bayplan_graph::{Graph, Role};
 use bayplan_planner::memory::{Memory, MemoryError, PERSISTENT};
 use bayplan_planner::strategy::keep::Earlier;
-use bayplan_planner::strategy::shortage::Shortage;
 use bayplan_planner::{Problem, ProblemErrors};
 use std::path::Path;
 
@@ -40,9 +38,17 @@ pub(crate) fn spread(problem: Problem, args: &MemoryArgs) -> Result<Problem, Fai
     let names: Vec<String> = names.collect();
     match memory(args, &names)? {
         None => Ok(problem),
-        Some(memory) => memory
-            .spread_plain(&problem)
-            .map_err(|error| refused(&error)),
+        Some(memory) => {
+            // What is pinned to a memory that cannot take it is told with all else that does not fit.
+            let mut open = memory.clone();
+            for arena in &mut open.arenas {
+                (arena.capacity, arena.largest_object) = (None, None);
+            }
+            let spread = open.spread_plain(&problem);
+            let spread = spread.map_err(|error| refused(&error))?;
+            let arenas = limits::restored(&spread, &memory.arenas);
+            Ok(limits::with(&spread, arenas))
+        }
     }
 }
 
@@ -195,58 +201,6 @@ pub(super) fn refused(error: &MemoryError) -> Failure {
 
 fn no_problem(errors: &ProblemErrors) -> Failure {
     super::told::no_problem(errors, None)
-}
-
-/// Several memories do not suffice.
-pub(super) fn no_room(short: &Shortage) -> Diagnostic {
-    const SHOWN: usize = 8;
-    let names: Vec<String> = short
-        .arenas
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect();
-    let (what, has) = match &names[..] {
-        [one] => (format!("memory {one}"), "has"),
-        several => (
-            format!("the memories {}", several.join(" and ")),
-            "have together",
-        ),
-    };
-    let title = format!(
-        "{what} {has} {}, {} too few",
-        exact(short.capacity),
-        exact(short.needed - short.capacity)
-    );
-    let rows = short.live.iter().take(SHOWN);
-    let rows: Vec<String> = rows
-        .map(|(name, size)| format!("{} {}", visible(name), crate::units::grouped(*size)))
-        .collect();
-    let more = short.live.len().saturating_sub(SHOWN);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    let held = if short.proved {
-        "that can be nowhere else are live"
-    } else {
-        "that may be there are live"
-    };
-    let who = format!(
-        "at step {} {} {held}: {}{more}",
-        short.step,
-        count(short.live.len(), "buffer"),
-        rows.join(", ")
-    );
-    let proved = if short.proved {
-        "no plan can help: they are live at once"
-    } else {
-        "no plan that fits was found, and none is ruled out"
-    };
-    Diagnostic::new("E0701", title)
-        .note(who)
-        .note(proved)
-        .help("a larger memory, or one more behind it without a size (such as `,dram`)")
 }
 
 #[cfg(test)]

@@ -74,8 +74,7 @@ pub(crate) fn planner_failure(fault: &PlannerFault) -> Failure {
             let saved = (&refused.problem, &refused.plan);
             input::defect(&format!("{fault}: {}", refused.violations[0]), &saved)
         }
-        PlannerFault::NoRoom(short) => super::memory::no_room(short).no(),
-        PlannerFault::DoesNotFit { .. } | PlannerFault::TooLarge(_) => {
+        PlannerFault::NoRoom(_) | PlannerFault::DoesNotFit { .. } | PlannerFault::TooLarge(_) => {
             Diagnostic::new("E0701", fault.to_string()).no()
         }
         _ => Diagnostic::new("E0105", fault.to_string()).cannot(),

@@ -22,13 +22,23 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
+    /// The bound; nothing where all that is known is that there are no fewer than 0 bytes.
+    pub(crate) fn known_bound(&self) -> Option<u64> {
+        (self.bound > 0 || self.height == 0).then_some(self.bound)
+    }
+
     pub(crate) fn of(session: &Session) -> Self {
         let summaries = table::summaries(&session.checked);
         let naive = session.naive();
         let heights = session.checked.plan().heights.values();
         let profile = load(session);
         let (max_load, peak) = profile.max();
-        let height = session.height();
+        let (height, bound) = (session.height(), session.bound());
+        let several = session.temporaries().count() > 1;
+        let claims = &session.checked.plan().claims;
+        let claimed = claims
+            .values()
+            .all(|claim| matches!(claim, Claim::Optimal(_)));
         let ratio = |part: u64, whole: u64| {
             if whole == 0 {
                 0.0
@@ -38,13 +48,8 @@ impl Figures {
         };
         Self {
             height,
-            bound: session.bound(),
-            optimal: session
-                .checked
-                .plan()
-                .claims
-                .values()
-                .all(|claim| matches!(claim, Claim::Optimal(_))),
+            bound,
+            optimal: claimed || (several && height == bound),
             naive,
             max_load,
             peak,

@@ -1,7 +1,7 @@
 //! The stable keys of a plan in JSON.
 
 use super::figures::Figures;
-use super::{base_alignment, fits, in_place, intermediates, spread, unplanned_bodies};
+use super::{base_alignment, in_place, intermediates, spread, unplanned_bodies, within};
 use crate::conflict;
 use crate::session::Session;
 use bayplan_planner::Status;
@@ -20,9 +20,11 @@ pub(crate) struct Json {
     unused_weight_bytes: u64,
     naive_bytes: u64,
     max_load_bytes: u64,
-    lower_bound_bytes: u64,
+    /// Null where nothing is proved.
+    lower_bound_bytes: Option<u64>,
     order_bound_bytes: Option<u64>,
-    packing_optimal: bool,
+    /// Null where buffers may be in several memories and it is not known.
+    packing_optimal: Option<bool>,
     order_optimal: Option<bool>,
     base_alignment: u64,
     buffers: usize,
@@ -49,9 +51,8 @@ pub(crate) struct Json {
     spread: Option<spread::SpreadJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<spread::KeptJson>,
-    /// Buffers that do not fit together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    conflict: Option<conflict::Json>,
+    #[serde(flatten)]
+    conflicts: conflict::Told,
     /// What is told beside the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
@@ -82,10 +83,10 @@ pub(crate) fn search(session: &Session) -> Search {
 
 impl Json {
     /// The answer to a budget, where more is known than the plan and its bounds say.
-    pub(crate) fn judged(self, fits: Option<bool>, conflict: Option<conflict::Json>) -> Self {
+    pub(crate) fn judged(self, fits: Option<bool>, conflicts: conflict::Told) -> Self {
         Self {
             fits,
-            conflict,
+            conflicts,
             ..self
         }
     }
@@ -109,9 +110,9 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         unused_weight_bytes: unused,
         naive_bytes: figures.naive,
         max_load_bytes: figures.max_load,
-        lower_bound_bytes: figures.bound,
+        lower_bound_bytes: figures.known_bound(),
         order_bound_bytes: None,
-        packing_optimal: figures.optimal,
+        packing_optimal: spread::known(session, figures.optimal),
         order_optimal: None,
         base_alignment: base_alignment(session),
         buffers: session.checked.problem().buffers().len(),
@@ -131,9 +132,9 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         certified: graph.is_some(),
         unplanned_bodies: graph.map_or_else(Vec::new, unplanned_bodies),
         budget_bytes: budget,
-        fits: budget.and_then(|budget| fits(session, budget)),
+        fits: within(session, budget),
         search: search(session),
-        conflict: None,
+        conflicts: conflict::Told::default(),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spread: spread::json(session),
         kept: spread::kept_json(session),

@@ -2,6 +2,7 @@
 
 use super::Figures;
 use crate::report::grid::{shorten, visible};
+use crate::report::wrap::hung;
 use crate::session::Session;
 use crate::units::bytes;
 use bayplan_planner::{BufferId, table};
@@ -33,7 +34,7 @@ pub(super) fn sparkline(session: &Session, figures: &Figures, width: Option<usiz
 }
 
 /// The heaviest step and the largest of what lives there.
-pub(super) fn peak(session: &Session, figures: &Figures, width: Option<usize>) -> Vec<String> {
+pub(super) fn peak(session: &Session, figures: &Figures, columns: usize) -> Vec<String> {
     if figures.max_load == 0 {
         return Vec::new();
     }
@@ -52,9 +53,13 @@ pub(super) fn peak(session: &Session, figures: &Figures, width: Option<usize>) -
             more => format!(" and {more} more"),
         };
         let step = session.step_label(figures.peak);
-        format!("peak      {step}: {}{more}", names.join(", "))
+        hung(
+            "peak      ",
+            &format!("{step}: {}{more}", names.join(", ")),
+            columns,
+        )
     };
-    let fits = |line: &String| width.is_none_or(|width| line.chars().count() <= width);
-    let line = (1..=4).rev().map(told).find(fits);
-    vec![line.unwrap_or_else(|| told(1))]
+    // Two lines for the sake of the names, if need be.
+    let one = (2..=4).rev().map(told).find(|lines| lines.len() == 1);
+    one.unwrap_or_else(|| told(2))
 }

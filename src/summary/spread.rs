@@ -1,6 +1,8 @@
 //! Several memories, and an earlier plan: what each holds, what was spilled and why, what moved.
 
+use super::row;
 use crate::report::grid::{shorten, visible};
+use crate::report::wrap::hung;
 use crate::session::Session;
 use crate::units::{bytes, count, grouped, percent};
 use bayplan_planner::spill::{self, Reason, Residency, Spilled};
@@ -19,11 +21,15 @@ pub(crate) struct MemoryJson {
     bytes: u64,
     capacity_bytes: Option<u64>,
     free_bytes: Option<u64>,
+    /// What it has too little, where the plan does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_bytes: Option<u64>,
     largest_object_bytes: Option<u64>,
     alignment: u64,
     max_load_bytes: u64,
     peak_step: u32,
-    lower_bound_bytes: u64,
+    /// Null where nothing is proved.
+    lower_bound_bytes: Option<u64>,
     buffers: usize,
 }
 
@@ -33,7 +39,10 @@ pub(crate) struct SpreadJson {
     arenas: Vec<MemoryJson>,
     traffic_bytes: u128,
     resident_traffic_bytes: u128,
-    resident_traffic_bound: u128,
+    /// Null where the plan does not fit: with other limits than asked for, others are possible.
+    resident_traffic_bound: Option<u128>,
+    /// No plan spills less; null: not known.
+    traffic_optimal: Option<bool>,
     spilled: Vec<SpilledJson>,
 }
 
@@ -71,13 +80,8 @@ struct MoveJson {
 
 /// The memories of temporaries, where they were named; nothing for the one arena without limits.
 fn named(session: &Session) -> Option<Vec<(ArenaId, ArenaSummary)>> {
-    let problem = session.checked.problem();
     let arenas: Vec<ArenaId> = session.temporaries().collect();
-    let limited = |&id: &ArenaId| {
-        let arena = &problem.arenas()[id];
-        arena.capacity.is_some() || arena.largest_object.is_some()
-    };
-    if arenas.len() < 2 && !arenas.iter().any(limited) {
+    if arenas.len() < 2 && !arenas.iter().any(|&id| has_limits(session, id)) {
         return None;
     }
     let summaries = table::summaries(&session.checked);
@@ -87,6 +91,33 @@ fn named(session: &Session) -> Option<Vec<(ArenaId, ArenaSummary)>> {
             .map(|id| (id, summaries[id].clone()))
             .collect(),
     )
+}
+
+fn has_limits(session: &Session, id: ArenaId) -> bool {
+    let arena = session.limits(id);
+    arena.capacity.is_some() || arena.largest_object.is_some()
+}
+
+/// Whether any memory has a limit.
+pub(crate) fn limited(session: &Session) -> bool {
+    let mut arenas = session.checked.problem().arenas().ids();
+    arenas.any(|id| has_limits(session, id))
+}
+
+/// Whether a plan is optimal; of several memories, nothing where that is not proved.
+pub(crate) fn known(session: &Session, optimal: bool) -> Option<bool> {
+    (optimal || !several(session)).then_some(optimal)
+}
+
+/// Why no plan takes fewer bytes in all memories together.
+pub(super) fn bound_reason(session: &Session) -> String {
+    let Some(step) = session.floor().step else {
+        return "what each memory needs by itself".into();
+    };
+    let live = table::live_at(&session.checked, step);
+    let live = live.iter().filter(|row| session.is_temporary(row.arena));
+    let live = count(live.count(), "buffer");
+    format!("{live} live at {}", session.step_label(step))
 }
 
 /// Whether temporaries are in several memories.
@@ -99,33 +130,37 @@ pub(super) fn rows(session: &Session) -> Vec<[String; 4]> {
     let Some(named) = named(session) else {
         return Vec::new();
     };
-    let arenas = session.checked.problem().arenas();
     let row = |(id, summary): (ArenaId, ArenaSummary)| {
-        let capacity = arenas[id].capacity;
-        let of = capacity.map_or("no limit".to_owned(), |capacity| {
+        let arena = session.limits(id);
+        let of = arena.capacity.map_or("no limit".to_owned(), |capacity| {
             format!("of {}", bytes(capacity))
         });
         let holds = format!(
-            "{of}: {}, at most {} live",
+            "{of}: {}, {} live",
             count(summary.buffers, "buffer"),
             bytes(summary.max_load)
         );
-        let free = capacity.map(|capacity| capacity.saturating_sub(summary.height));
-        let free = free.map_or_else(String::new, |free| format!("{} free", bytes(free)));
-        let label = format!("  {}", shorten(&visible(&arenas[id].name), 12));
-        [label, bytes(summary.height), holds, free]
+        let rest = arena.capacity.map_or_else(String::new, |capacity| {
+            match capacity.checked_sub(summary.height) {
+                Some(free) => format!("{} free", bytes(free)),
+                None => format!("{} too few", bytes(summary.height - capacity)),
+            }
+        });
+        let label = format!("  {}", shorten(&visible(&arena.name), 7));
+        [label, bytes(summary.height), holds, rest]
     };
     named.into_iter().map(row).collect()
 }
 
 /// Lines on spilled traffic and on what moved.
-pub(super) fn lines(session: &Session) -> Vec<String> {
+pub(super) fn lines(session: &Session, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if several(session) {
-        lines.extend(spilled_lines(session, &spill::residency(&session.checked)));
+        let held = spill::residency(&session.checked);
+        lines.extend(spilled_lines(session, &held, columns));
     }
     if let Some(kept) = &session.kept {
-        lines.extend(kept_lines(session, kept));
+        lines.extend(kept_lines(session, kept, columns));
     }
     lines
 }
@@ -133,13 +168,13 @@ pub(super) fn lines(session: &Session) -> Vec<String> {
 /// What the traffic of a plan is counted in.
 fn unit(session: &Session) -> &'static str {
     if session.graph.is_some() {
-        "the bytes read and written"
+        "read and written"
     } else {
-        "bytes × steps"
+        "of bytes × steps"
     }
 }
 
-fn spilled_lines(session: &Session, held: &Residency) -> Vec<String> {
+fn spilled_lines(session: &Session, held: &Residency, columns: usize) -> Vec<String> {
     let share = |part: u128| {
         if held.traffic == 0 {
             1.0
@@ -147,32 +182,47 @@ fn spilled_lines(session: &Session, held: &Residency) -> Vec<String> {
             part as f64 / held.traffic as f64
         }
     };
-    let ideal = if held.bound == held.resident {
-        "no plan has more".to_owned()
-    } else {
-        format!("no plan has more than {}", percent(share(held.bound)))
+    let ideal = match most_resident(session, held) {
+        None => String::new(),
+        Some(most) if most == held.resident => "; no plan has more".to_owned(),
+        Some(most) => format!("; no plan has more than {}", percent(share(most))),
     };
-    let what = unit(session);
-    let shown = percent(share(held.resident));
-    let mut lines = vec![format!(
-        "traffic   {shown:>9}    of {what} in the first choice; {ideal}"
-    )];
+    let text = format!("{} in the first choice{ideal}", unit(session));
+    let mut lines = row("traffic", &percent(share(held.resident)), &text, columns);
     for one in held.spilled.iter().take(LISTED) {
         let buffer = &session.checked.problem().buffers()[one.buffer];
-        let to = &session.checked.problem().arenas()[one.to].name;
-        lines.push(format!(
-            "spilled   {:>9}    {} to {}: {}",
-            bytes(buffer.size()),
-            shorten(&visible(&buffer.name), 24),
-            visible(to),
-            reason(session, one)
-        ));
+        let to = visible(&session.checked.problem().arenas()[one.to].name);
+        let name = shorten(&visible(&buffer.name), 24);
+        let text = format!("{name} to {to}: {}", reason(session, one));
+        lines.extend(row("spilled", &bytes(buffer.size()), &text, columns));
     }
     let more = held.spilled.len().saturating_sub(LISTED);
     if more > 0 {
-        lines.push(format!("{:>23}and {more} more (--json lists all)", ""));
+        let text = format!("and {} more (--json lists all)", grouped(more as u64));
+        lines.extend(row("", "", &text, columns));
     }
     lines
+}
+
+/// Whether each buffer has at most two memories to choose from: what is spilled then counts once.
+fn simple(session: &Session) -> bool {
+    let mut buffers = session.checked.problem().buffers().values();
+    buffers.all(|buffer| buffer.arenas.len() <= 2)
+}
+
+/// The most traffic that any plan has in the first choice, as far as is known; nothing for a plan beyond the limits.
+fn most_resident(session: &Session, held: &Residency) -> Option<u128> {
+    let proved = session.spills_least && simple(session);
+    let most = if proved { held.resident } else { held.bound };
+    session.asked.is_none().then_some(most)
+}
+
+/// Whether it is proved that no plan spills less.
+fn spills_least(session: &Session, held: &Residency) -> bool {
+    let proved = session.spills_least
+        || held.spilled.is_empty()
+        || (simple(session) && held.bound == held.resident);
+    proved && session.asked.is_none()
 }
 
 /// Why a buffer is not in the memory that it would rather be in, in words.
@@ -207,13 +257,16 @@ pub(crate) fn why_spilled(session: &Session, buffer: BufferId) -> Option<String>
     Some(reason(session, one))
 }
 
-fn kept_lines(session: &Session, kept: &Kept) -> Vec<String> {
+fn kept_lines(session: &Session, kept: &Kept, columns: usize) -> Vec<String> {
     let [stay, new, moved, gone] = kept.counts();
     let mut lines = vec![format!(
         "kept      {} of {} stay, {moved} moved, {new} new, {gone} gone",
         grouped(stay as u64),
         count(stay + moved + gone, "earlier buffer")
     )];
+    if session.height() > session.bound() && stay > 0 {
+        lines.extend(hung("          ", &fresh(session, kept), columns));
+    }
     let moves = moves(session, kept);
     for one in moves.iter().take(LISTED) {
         let place = |arena: &str, offset: u64| {
@@ -223,19 +276,34 @@ fn kept_lines(session: &Session, kept: &Kept) -> Vec<String> {
                 grouped(offset)
             }
         };
-        lines.push(format!(
-            "moved     {} from {} to {}: {}",
+        let text = format!(
+            "{} from {} to {}: {}",
             shorten(&visible(&one.name), 28),
             place(&one.from_arena, one.from),
             place(&one.to_arena, one.to),
             one.reason
-        ));
+        );
+        lines.extend(hung("moved     ", &text, columns));
     }
     let more = moves.len().saturating_sub(LISTED);
     if more > 0 {
+        let more = grouped(more as u64);
         lines.push(format!("          and {more} more (--json lists all)"));
     }
     lines
+}
+
+/// What the plan would be without the earlier one.
+fn fresh(session: &Session, kept: &Kept) -> String {
+    let Some(heights) = &kept.fresh else {
+        return "they stay within the height of before; a plan without them was not tried".into();
+    };
+    let height = session.temporaries().map(|arena| heights[arena]);
+    let height = height.fold(0, u64::saturating_add);
+    format!(
+        "without --keep, the best plan found takes {}",
+        bytes(height)
+    )
 }
 
 fn moves(session: &Session, kept: &Kept) -> Vec<MoveJson> {
@@ -283,8 +351,15 @@ pub(crate) fn json(session: &Session) -> Option<SpreadJson> {
     let named = named(session)?;
     let problem = session.checked.problem();
     let held = spill::residency(&session.checked);
-    let memory = |(id, summary): (ArenaId, ArenaSummary)| {
-        let arena = &problem.arenas()[id];
+    let mut floors = session.floor().arenas;
+    if session.asked.is_some() {
+        // Of limits that were moved nothing follows.
+        let own = named.iter().map(|(id, _)| session.bounds.arenas[*id].bytes);
+        floors = own.collect();
+    }
+    let memory = |((id, summary), floor): ((ArenaId, ArenaSummary), u64)| {
+        let arena = session.limits(id);
+        let missing = arena.capacity.map(|c| summary.height.saturating_sub(c));
         MemoryJson {
             name: arena.name.clone(),
             bytes: summary.height,
@@ -294,7 +369,8 @@ pub(crate) fn json(session: &Session) -> Option<SpreadJson> {
             alignment: arena.alignment,
             max_load_bytes: summary.max_load,
             peak_step: summary.peak_step.0,
-            lower_bound_bytes: session.bounds.arenas[id].bytes,
+            missing_bytes: missing.filter(|&missing| missing > 0),
+            lower_bound_bytes: (floor > 0 || summary.height == 0).then_some(floor),
             buffers: summary.buffers,
         }
     };
@@ -307,10 +383,11 @@ pub(crate) fn json(session: &Session) -> Option<SpreadJson> {
         reason: reason(session, one),
     });
     Some(SpreadJson {
-        arenas: named.into_iter().map(memory).collect(),
+        arenas: named.into_iter().zip(floors).map(memory).collect(),
         traffic_bytes: held.traffic,
         resident_traffic_bytes: held.resident,
-        resident_traffic_bound: held.bound,
+        resident_traffic_bound: most_resident(session, &held),
+        traffic_optimal: spills_least(session, &held).then_some(true),
         spilled: spilled.collect(),
     })
 }

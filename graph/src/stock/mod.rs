@@ -127,6 +127,7 @@ pub fn plan(
         kept: None,
         nodes: planned.nodes,
         status: planned.status,
+        spills_least: false,
     })
 }
 

@@ -71,7 +71,11 @@ fn entries(scene: &Scene) -> Vec<(String, &'static str)> {
         (
             any(&|p| items(p, &|i| i.conflicts)),
             "<path class=\"b x c1\" d=\"M2 -6h22v12h-22z\"/><path fill=\"url(#bay-conflict)\" d=\"M2 -6h22v12h-22z\"/>".to_owned(),
-            "do not fit under the budget together",
+            if scene.details.budget.is_some() {
+                "do not fit under the budget together"
+            } else {
+                "do not fit together"
+            },
         ),
         (
             any(&|p| items(p, &|i| i.fixed)),

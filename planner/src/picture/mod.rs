@@ -29,7 +29,7 @@ mod svg;
 mod text;
 
 use crate::check::CheckedPlan;
-use crate::ids::{BufferId, Table};
+use crate::ids::{ArenaId, BufferId, Table};
 use crate::problem::Rect;
 use scene::Scene;
 
@@ -47,7 +47,10 @@ pub struct Details {
     pub members: Vec<Member>,
     /// Bytes that each arena should stay under; drawn as a line.
     pub budget: Option<u64>,
-    /// Buffers that do not fit under the budget together; outlined. In ascending order.
+    /// Bytes that each arena has, where that is not what the plan's problem says: a plan that shows what is
+    /// missing is beyond them. May be empty or short.
+    pub capacities: Table<ArenaId, Option<u64>>,
+    /// Buffers that do not fit together under the budget or into their arenas; outlined. In ascending order.
     pub conflict: Vec<BufferId>,
 }
 

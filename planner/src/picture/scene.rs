@@ -142,7 +142,8 @@ impl<'a> Scene<'a> {
     /// Bytes that an arena should stay under, and their name: the budget, or its capacity.
     pub(super) fn limit(&self, arena: ArenaId) -> Option<(&'static str, u64)> {
         let budget = self.details.budget.map(|bytes| ("budget", bytes));
-        let capacity = self.plan.problem().arenas()[arena].capacity;
+        let stated = self.details.capacities.get(arena).copied().flatten();
+        let capacity = stated.or(self.plan.problem().arenas()[arena].capacity);
         budget.or(capacity.map(|bytes| ("capacity", bytes)))
     }
 

@@ -102,6 +102,21 @@ fn what_does_not_fit_together_is_marked() {
 }
 
 #[test]
+fn what_an_arena_has_is_drawn_where_the_plan_is_beyond_it() {
+    let plan = chain(20);
+    let stated = Details {
+        capacities: vec![Some(3 << 10)].into(),
+        conflict: vec![BufferId::from_index(3)],
+        ..Details::default()
+    };
+    assert!(!svg(&plan, &Details::default()).contains(">capacity"));
+    let picture = svg(&plan, &stated);
+    assert_well_formed(&picture);
+    assert!(picture.contains(">capacity 3.00 KiB<"));
+    assert!(picture.contains(">do not fit together<"));
+}
+
+#[test]
 fn names_from_strangers_stay_names() {
     let evil = "</title><script>alert(\"x\")</script>&\u{0}\u{2028}<!--";
     let plan = plan_of(vec![
@@ -119,6 +134,7 @@ fn names_from_strangers_stay_names() {
             rect: Rect::new(0..2, 0..4096),
         }],
         budget: None,
+        capacities: Table::new(),
         conflict: Vec::new(),
     };
     let picture = svg(&plan, &details);

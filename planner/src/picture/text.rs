@@ -74,15 +74,7 @@ fn scaled(bytes: u64) -> (f64, &'static str) {
 
 /// A whole number with its thousands apart: `1,048,576`.
 pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    crate::words::grouped(number)
 }
 
 /// `1 buffer`, `2 buffers`.

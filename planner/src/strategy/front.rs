@@ -10,6 +10,7 @@ use crate::ids::{BufferId, Table};
 use crate::plan::{Claim, Place, Plan};
 use crate::problem::Problem;
 use crate::witness::Bound;
+use crate::words::grouped;
 
 /// A checked plan, the bounds, and what else was tried.
 #[derive(Clone, Debug)]
@@ -24,6 +25,9 @@ pub struct Planned {
     pub nodes: u64,
     /// Why planning ended.
     pub status: Status,
+    /// Where buffers may be in several arenas: proved that no plan spills less
+    /// ([`assign::spilled`](super::assign::spilled)). False: not known, or nothing to decide.
+    pub spills_least: bool,
     /// What became of the earlier plan's offsets, where there was one.
     pub kept: Option<keep::Kept>,
 }
@@ -32,7 +36,8 @@ pub struct Planned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// Every arena is proved to be as low as possible.
+    /// Every arena is proved to be as low as possible. Where buffers may be in several: no plan spills less,
+    /// and none takes fewer bytes over all of them.
     Optimal,
     /// Every arena is as low as [`Options::enough`] asks, or none can be.
     Decided,
@@ -89,7 +94,7 @@ pub enum PlannerFault {
     NoStrategy,
     /// The best plan found exceeds an arena's limits. Whether another would fit is not said, unless
     /// `bound` exceeds the capacity as well.
-    #[error("arena `{arena}` needs {height} bytes in the best plan found and has {capacity}; no plan is under {}", bound.bytes)]
+    #[error("arena `{arena}` needs {} bytes in the best plan found and has {}; no plan is under {}", grouped(*height), grouped(*capacity), grouped(bound.bytes))]
     DoesNotFit {
         /// The arena.
         arena: String,
@@ -187,6 +192,7 @@ pub(super) fn sealed(
         tried: Vec::new(),
         nodes: 0,
         status,
+        spills_least: false,
         kept: None,
     })
 }

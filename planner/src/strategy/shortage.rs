@@ -1,15 +1,18 @@
-//! Why several arenas together do not suffice: which arena, what is missing, and by whom.
+//! Why several arenas together do not suffice: which arenas, what is missing, and by whom.
 //!
-//! Goes in: a problem that no assignment was found for, and the arena that overflowed last. Comes out:
-//! a fault with the step at which most is missing, who is live there, and whether that is proved: the
-//! live buffers that can only be in some arenas together exceed the capacities of those.
+//! Goes in: a problem that no assignment was found for, the arena that overflowed last, and whether all
+//! assignments were ruled out. Comes out: a fault with the step at which most is missing, who is live there,
+//! and whether that is proved. It is, where the live buffers that can only be in some arenas together exceed
+//! the capacities of those, or where every assignment was ruled out.
 
 use super::PlannerFault;
-use super::assign::Lists;
+use super::assign::Short;
+use crate::crowd::{self, Crowd, Lists};
 use crate::ids::{ArenaId, BufferId, Id};
 use crate::lifetime::Step;
 use crate::problem::Problem;
 use crate::sweep::Profile;
+use crate::words::{grouped, listed};
 use std::cmp::Reverse;
 
 /// What several arenas lack.
@@ -28,117 +31,88 @@ pub struct Shortage {
     pub step: Step,
     /// Who is live there and can be nowhere else, with sizes, the largest first.
     pub live: Vec<(String, u64)>,
+    /// Name of the arena in which there was no room left.
+    pub full: String,
+    /// Bytes with which it would perhaps take what had to be there in what was found.
+    pub height: u64,
 }
 
 impl std::fmt::Display for Shortage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<String> = self.arenas.iter().map(|name| format!("`{name}`")).collect();
-        let (arenas, has) = match &names[..] {
-            [one] => (format!("arena {one}"), "has"),
-            several => (format!("arenas {}", several.join(" and ")), "have"),
+        let (arenas, has) = match &self.arenas[..] {
+            [_] => ("arena", "has"),
+            _ => ("arenas", "have"),
         };
-        let (needed, capacity) = (self.needed, self.capacity);
-        let missing = needed - capacity;
+        let names = listed(&self.arenas);
+        let (capacity, missing) = (grouped(self.capacity), grouped(self.needed - self.capacity));
+        let step = self.step;
         write!(
             f,
-            "{arenas} {has} {capacity} bytes and {missing} more are needed at step {}",
-            self.step
+            "{arenas} {names} {has} {capacity} bytes and {missing} more are needed at step {step}"
         )
     }
 }
 
-/// The fault of an overflow of `arena`, which in the best packing found needs `height` bytes.
+/// The fault of an overflow; `complete`: all assignments were ruled out.
 pub(super) fn explain(
     problem: &Problem,
     lists: &Lists,
-    arena: ArenaId,
-    height: u64,
+    short: &Short,
+    complete: bool,
 ) -> PlannerFault {
-    let arenas = problem.arenas();
-    let bounded: Vec<ArenaId> = arenas
-        .ids()
-        .filter(|&a| arenas[a].capacity.is_some())
-        .collect();
-    let singles = bounded.iter().map(|&a| vec![a]);
-    let groups = singles.chain(std::iter::once(bounded.clone()));
-    let mut best: Option<(u64, Shortage)> = None;
-    if problem.pairs().is_empty() {
-        for group in groups {
-            let found = overfull(problem, lists, &group);
-            if let Some((missing, shortage)) = found
-                && best.as_ref().is_none_or(|(most, _)| missing > *most)
-            {
-                best = Some((missing, shortage));
-            }
-        }
-    }
-    let shortage = best.map_or_else(|| fragmented(problem, lists, arena, height), |(_, s)| s);
+    // The one in which most is missing; of equals the first, which is of fewer arenas.
+    let crowds = crowd::crowds(problem, lists).into_iter();
+    let most = crowds.min_by_key(|crowd| Reverse(crowd.bytes - crowd.capacity));
+    let shortage = match most {
+        Some(crowd) => overfull(problem, &crowd, short),
+        None => Shortage {
+            proved: complete,
+            ..fragmented(problem, lists, short)
+        },
+    };
     PlannerFault::NoRoom(Box::new(shortage))
 }
 
-fn within(problem: &Problem, lists: &Lists, group: &[ArenaId]) -> (Vec<BufferId>, Profile) {
-    let inside = |id: &BufferId| lists[*id].iter().all(|arena| group.contains(arena));
-    let ids: Vec<BufferId> = lists.ids().filter(inside).collect();
-    let rects = ids.iter().flat_map(|&id| &problem.buffers()[id].extent);
-    let profile = Profile::new(rects.map(|r| (r.steps, r.bytes())));
-    (ids, profile)
-}
-
-/// The live bytes that can only be in `group`, where they exceed its capacity.
-fn overfull(problem: &Problem, lists: &Lists, group: &[ArenaId]) -> Option<(u64, Shortage)> {
-    let capacities = group
-        .iter()
-        .map(|&a| problem.arenas()[a].capacity.unwrap_or(u64::MAX));
-    let capacity = capacities.fold(0, u64::saturating_add);
-    let (ids, profile) = within(problem, lists, group);
-    let (needed, step) = profile.max();
-    let missing = needed
-        .checked_sub(capacity)
-        .filter(|&missing| missing > 0)?;
-    let shortage = Shortage {
-        arenas: group
-            .iter()
-            .map(|&a| problem.arenas()[a].name.clone())
-            .collect(),
-        capacity,
-        needed,
-        proved: true,
-        step,
-        live: live(problem, &ids, step),
-    };
-    Some((missing, shortage))
-}
-
-/// The sizes fit; no packing was found all the same.
-fn fragmented(problem: &Problem, lists: &Lists, arena: ArenaId, height: u64) -> Shortage {
-    let all: Vec<ArenaId> = problem.arenas().ids().collect();
-    let (ids, profile) = within(problem, lists, &all);
-    let (_, step) = profile.max();
-    let capacity = problem.arenas()[arena].capacity.unwrap_or(0);
-    let here = |id: &BufferId| lists[*id].contains(&arena);
-    let ids: Vec<BufferId> = ids.into_iter().filter(here).collect();
+/// The live bytes that can only be in some arenas exceed their capacity.
+fn overfull(problem: &Problem, crowd: &Crowd, short: &Short) -> Shortage {
+    let name = |&arena: &ArenaId| problem.arenas()[arena].name.clone();
     Shortage {
-        arenas: vec![problem.arenas()[arena].name.clone()],
-        capacity,
-        needed: height.max(capacity.saturating_add(1)),
-        proved: false,
-        step,
-        live: live(problem, &ids, step),
+        arenas: crowd.arenas.iter().map(name).collect(),
+        capacity: crowd.capacity,
+        needed: crowd.bytes,
+        proved: true,
+        step: crowd.step,
+        live: named(problem, crowd.members.clone()),
+        full: name(&short.arena),
+        height: short.height,
     }
 }
 
-fn live(problem: &Problem, ids: &[BufferId], step: Step) -> Vec<(String, u64)> {
-    let there = |id: &&BufferId| {
-        let extent = &problem.buffers()[**id].extent;
-        extent.iter().any(|r| r.steps.contains(step))
-    };
-    let mut live: Vec<BufferId> = ids.iter().filter(there).copied().collect();
-    live.sort_by_key(|&id| (Reverse(problem.buffers()[id].size()), id.index()));
-    let row = |id: BufferId| {
-        (
-            problem.buffers()[id].name.clone(),
-            problem.buffers()[id].size(),
-        )
-    };
-    live.into_iter().map(row).collect()
+/// The sizes fit; no packing was found all the same.
+fn fragmented(problem: &Problem, lists: &Lists, short: &Short) -> Shortage {
+    let arena = short.arena;
+    let full = problem.arenas()[arena].name.clone();
+    let capacity = problem.arenas()[arena].capacity.unwrap_or(0);
+    let here = |id: &BufferId| lists[*id].contains(&arena);
+    let ids: Vec<BufferId> = lists.ids().filter(here).collect();
+    let rects = ids.iter().flat_map(|&id| &problem.buffers()[id].extent);
+    let (_, step) = Profile::new(rects.map(|r| (r.steps, r.bytes()))).max();
+    Shortage {
+        arenas: vec![full.clone()],
+        capacity,
+        needed: short.height.max(capacity.saturating_add(1)),
+        proved: false,
+        step,
+        live: named(problem, crowd::live(problem, &ids, step)),
+        full,
+        height: short.height,
+    }
+}
+
+/// Names and sizes, the largest first.
+fn named(problem: &Problem, mut ids: Vec<BufferId>) -> Vec<(String, u64)> {
+    let size = |id: BufferId| problem.buffers()[id].size();
+    ids.sort_by_key(|&id| (Reverse(size(id)), id.index()));
+    let row = |id: BufferId| (problem.buffers()[id].name.clone(), size(id));
+    ids.into_iter().map(row).collect()
 }

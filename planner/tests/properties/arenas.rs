@@ -25,7 +25,7 @@ fn brief() -> Options<'static> {
 }
 
 /// Plain buffers in two or three memories, of which each has a limit or only the last has none.
-fn memories(t: &mut Tape, kind: Kind, tight: u64) -> Problem {
+pub(crate) fn memories(t: &mut Tape, kind: Kind, tight: u64) -> Problem {
     let count = 2 + t.index(2);
     let endless = t.chance(50);
     let mut arenas: Vec<Arena> = (0..count).map(|i| Arena::new(format!("m{i}"))).collect();
@@ -162,7 +162,7 @@ fn a_limit_or_a_wish_to_stop_ends_in_a_plan_too() {
     assert!(plans.get() > 300 && cut.get() > 100, "{plans:?} {cut:?}");
 }
 
-const TINY: Kind = Kind {
+pub(crate) const TINY: Kind = Kind {
     buffers: 6,
     steps: 5,
     bytes: 8,
@@ -216,7 +216,7 @@ fn fits(problem: &Problem, arena: ArenaId, members: &[BufferId]) -> bool {
 }
 
 /// The least spilled traffic of all assignments, or nothing if none fits.
-fn least_spilled(problem: &Problem) -> Option<u128> {
+pub(crate) fn least_spilled(problem: &Problem) -> Option<u128> {
     let lists: Vec<&Vec<ArenaId>> = problem.buffers().values().map(|b| &b.arenas).collect();
     let total: usize = lists.iter().map(|list| list.len()).product();
     let mut best = None;

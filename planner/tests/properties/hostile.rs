@@ -241,7 +241,7 @@ fn whatever_is_asked_nothing_panics_and_no_answer_contradicts_another() {
 #[test]
 fn nor_do_many_at_once() {
     let [plans, searches] = hostile(150, 45);
-    assert!(plans > 200 && searches > 40, "{plans} {searches}");
+    assert!(plans > 200 && searches > 25, "{plans} {searches}");
     let [plans, _] = hostile(16, 600);
     assert!(plans > 3, "{plans}");
 }

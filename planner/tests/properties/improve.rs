@@ -76,6 +76,43 @@ fn the_same_options_give_the_same_plan() {
     });
 }
 
+/// All strategies, then feedback and improvement, however few buffers there are.
+fn corrected(problem: &Problem, threads: usize) -> Planned {
+    let options = Options {
+        improve: Effort {
+            work: 1 << 16,
+            by_buffer: u64::MAX,
+            least: 0,
+        },
+        threads,
+        work_limit: Some(0),
+        ..Options::default()
+    };
+    plan(problem.clone(), &options).expect("no limits")
+}
+
+/// Every arena is as low as by the strategies, or lower; in so many cases the plan is one of feedback.
+fn feeds_back(cases: u32, kind: Kind, least: u32) {
+    let ours = Cell::new(0);
+    let make = |t: &mut Tape| generate::problem(t, kind);
+    check(cases, kind.buffers, make, |problem, _| {
+        let strategies = plan(problem.clone(), &Options::greedy()).expect("no limits");
+        let planned = corrected(problem, 1);
+        let sum = |planned: &Planned| planned.checked.plan().heights.values().sum::<u64>();
+        assert!(sum(&planned) <= sum(&strategies));
+        assert_eq!(planned.checked, corrected(problem, 2).checked);
+        let name = &planned.checked.plan().strategy;
+        ours.set(ours.get() + u32::from(name.ends_with("feedback")));
+    });
+    assert!(ours.get() >= least, "{ours:?}");
+}
+
+#[test]
+fn feedback_lowers_what_the_strategies_left() {
+    feeds_back(600, UNLIMITED, 1);
+    feeds_back(60, LARGE, 1);
+}
+
 /// A rectangle of 40,000 steps and 2^24 bytes in so many pieces, the largest one cut next.
 pub(crate) fn cut(pieces: usize) -> Problem {
     let mut state = 7_u64;

@@ -242,6 +242,9 @@ fn pictures_are_drawn_of_whatever_is_told_beside_a_plan() {
             members: (0..t.index(4)).map(|_| member(t)).collect(),
             budget: t.pick(&[None, Some(0), Some(MAX)]),
             conflict: vec![id(t)],
+            capacities: (0..t.index(3))
+                .map(|_| t.pick(&[None, Some(0), Some(MAX)]))
+                .collect(),
         };
         for text in [
             picture::svg(&made.checked, &details),

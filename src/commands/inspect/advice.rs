@@ -44,7 +44,7 @@ pub(super) fn advice(session: &Session, args: &InspectArgs) -> Result<Vec<Advice
     };
     for (variant, flag) in variants(session, side, &args.planning) {
         let other = session::plan_graph(String::new(), side.graph(), &Pinned::new(), &variant)?;
-        if other.height() < session.height() {
+        if other.asked.is_none() && other.height() < session.height() {
             advice.push(Advice {
                 what: flag.into(),
                 saves_bytes: Some(session.height() - other.height()),

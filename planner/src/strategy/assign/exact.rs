@@ -1,11 +1,14 @@
 //! All assignments, where there are few.
 //!
 //! Goes in: lists of arenas, and an assignment to beat. Comes out: a better one, if a depth-first
-//! search finds one within its limits. Buffers are decided in order of worth, each arena of their list
-//! in turn; a branch ends when it spills as much as the best, or when a load exceeds a capacity.
+//! search finds one within its limits, and whether it went through all. Buffers are decided in order of worth,
+//! each arena of their list in turn; a branch ends when it spills as much as the best, or when a load exceeds
+//! a capacity. An assignment that cannot be packed is ruled out where the search proves that; where it does
+//! not, not all is known.
 
+use super::Assigned;
 use super::pack::{Packed, Packer};
-use super::{Assigned, Lists};
+use crate::crowd::Lists;
 use crate::ids::{ArenaId, BufferId, Table};
 use std::cmp::Reverse;
 
@@ -18,16 +21,25 @@ const NODES: usize = 1 << 14;
 /// Assignments that are packed.
 const PACKINGS: usize = 128;
 
-pub(super) fn search(
-    packer: &Packer<'_>,
-    lists: &Lists,
-    known: Option<&Assigned>,
-) -> Option<Assigned> {
-    let mut open: Vec<BufferId> = lists.ids().filter(|&id| lists[id].len() > 1).collect();
-    if open.len() > CHOICES || lists.len() > BUFFERS {
-        return None;
-    }
+/// What going through the assignments showed.
+pub(super) struct Outcome {
+    /// One that spills less than what was known.
+    pub(super) found: Option<Assigned>,
+    /// No other spills less: everything else was ruled out.
+    pub(super) complete: bool,
+}
+
+pub(super) fn search(packer: &Packer<'_>, lists: &Lists, known: Option<&Assigned>) -> Outcome {
     let buffers = packer.problem.buffers();
+    // What has no bytes is anywhere.
+    let choice = |id: BufferId| lists[id].len() > 1 && !buffers[id].extent.is_empty();
+    let mut open: Vec<BufferId> = lists.ids().filter(|&id| choice(id)).collect();
+    if open.len() > CHOICES || lists.len() > BUFFERS {
+        return Outcome {
+            found: None,
+            complete: false,
+        };
+    }
     open.sort_by_cached_key(|&id| (Reverse(buffers[id].worth()), id));
     // What cannot be in its first arena at all counts in every assignment.
     let skipped = |id: BufferId, arena: ArenaId| {
@@ -42,10 +54,8 @@ pub(super) fn search(
             rest.fold(0, u128::saturating_add)
         })
         .collect();
-    let decided = lists
-        .ids()
-        .map(|id| (lists[id].len() == 1).then(|| lists[id][0]));
-    let base = lists.ids().filter(|&id| lists[id].len() == 1);
+    let decided = lists.ids().map(|id| (!choice(id)).then(|| lists[id][0]));
+    let base = lists.ids().filter(|&id| !choice(id));
     let base = base.fold(0, |sum: u128, id| {
         sum.saturating_add(skipped(id, lists[id][0]))
     });
@@ -56,13 +66,17 @@ pub(super) fn search(
         places: decided.collect(),
         skipped: &skipped,
         open: &open,
-        best: known.map_or(u128::MAX, |known| known.spilled(packer.problem)),
+        best: known.map(|known| known.spilled(packer.problem)),
         found: None,
+        complete: true,
         nodes: 0,
         packings: 0,
     };
     search.descend(0, base);
-    search.found
+    Outcome {
+        found: search.found,
+        complete: search.complete,
+    }
 }
 
 struct Search<'a> {
@@ -73,8 +87,9 @@ struct Search<'a> {
     places: Table<BufferId, Option<ArenaId>>,
     skipped: &'a dyn Fn(BufferId, ArenaId) -> u128,
     open: &'a [BufferId],
-    best: u128,
+    best: Option<u128>,
     found: Option<Assigned>,
+    complete: bool,
     nodes: usize,
     packings: usize,
 }
@@ -82,8 +97,12 @@ struct Search<'a> {
 impl Search<'_> {
     fn descend(&mut self, depth: usize, spilled: u128) {
         self.nodes += 1;
-        let over = self.nodes > NODES || self.packings > PACKINGS || self.packer.exhausted();
-        if over || spilled.saturating_add(self.least[depth]) >= self.best {
+        let least = spilled.saturating_add(self.least[depth]);
+        if self.best.is_some_and(|best| least >= best) {
+            return;
+        }
+        if self.nodes > NODES || self.packings > PACKINGS || self.packer.exhausted() {
+            self.complete = false;
             return;
         }
         let Some(&id) = self.open.get(depth) else {
@@ -125,11 +144,12 @@ impl Search<'_> {
             };
             let within = self.packer.within(arena, &self.members(arena), capacity);
             if within.height > capacity {
+                self.complete &= within.bound > capacity;
                 return;
             }
             packed[arena] = Some(within);
         }
-        self.best = spilled;
+        self.best = Some(spilled);
         let places = self.places.values();
         let places = places
             .map(|place| place.expect("all are decided"))

@@ -11,7 +11,8 @@
 //! packing within the capacity; only then the least worthy buffer at the fullest step moves out. At the
 //! end, spilled buffers are tried in their faster arenas again, the worthiest first. If the last
 //! arena overflows, buffers that are live there become worth more in the earlier ones, and all is
-//! done again. With few buffers to decide about, all assignments are gone through (`exact`).
+//! done again. With few buffers to decide about, all assignments are gone through (`exact`): that may
+//! prove that none spills less, or that none fits.
 //!
 //! All limits are counts, so the result depends on problem and options alone.
 
@@ -21,14 +22,17 @@ mod settle;
 
 use super::front::{sealed, status};
 use super::stop::Stop;
-use super::{Options, Planned, PlannerFault, Tried, with_heights};
+use super::{Options, Planned, PlannerFault, Status, Tried, with_heights};
 use crate::bounds::Bounds;
 use crate::check::Violation;
+use crate::crowd::{self, Lists};
 use crate::ids::{ArenaId, BufferId, Table};
-use crate::plan::Place;
+use crate::plan::{Place, Plan};
 use crate::problem::Problem;
+use crate::spill;
 use crate::strategy::shortage;
 use pack::{Packed, Packer};
+pub(super) use settle::Short;
 
 /// What the strategy of such plans is called.
 pub const NAME: &str = "assign";
@@ -47,49 +51,68 @@ pub(super) fn plan(
     let lists = usable(&problem)?;
     let packer = Packer::new(&problem, options, stop);
     let mut best = settle::rounds(&packer, &lists);
-    if let Some(better) = exact::search(&packer, &lists, best.as_ref().ok()) {
+    let all = exact::search(&packer, &lists, best.as_ref().ok());
+    if let Some(better) = all.found {
         best = Ok(better);
     }
     let assigned =
-        best.map_err(|short| shortage::explain(&problem, &lists, short.arena, short.height))?;
+        best.map_err(|short| shortage::explain(&problem, &lists, &short, all.complete))?;
     let (places, tried) = finish(&packer, &assigned);
     let nodes = packer.nodes();
+    let spills_least =
+        all.complete || assigned.spilled(&problem) == least_spilled(&problem, &lists);
     let plan = with_heights(&problem, places, NAME);
     let bounds = Bounds::new(&problem);
-    let status = status(&plan, &bounds, options, stop);
+    let status = ended(&problem, (&plan, &bounds), spills_least, (options, stop));
     let planned = sealed(problem, plan, bounds, status)?;
     Ok(Planned {
         tried,
         nodes,
+        spills_least,
         ..planned
     })
 }
 
-/// Arenas by buffer that can hold it at all, in order.
-pub(super) type Lists = Table<BufferId, Vec<ArenaId>>;
-
-fn usable(problem: &Problem) -> Result<Lists, PlannerFault> {
-    let mut lists = Lists::new();
-    for buffer in problem.buffers().values() {
-        let size = buffer.size();
-        let limit = |arena: ArenaId| {
-            let arena = &problem.arenas()[arena];
-            let limits = arena.capacity.into_iter().chain(arena.largest_object);
-            limits.min().unwrap_or(u64::MAX)
-        };
-        let fits = |arena: &&ArenaId| size <= limit(**arena);
-        let list: Vec<ArenaId> = buffer.arenas.iter().filter(fits).copied().collect();
-        if list.is_empty() {
-            let limits = buffer.arenas.iter().map(|&arena| limit(arena));
-            return Err(PlannerFault::TooLarge(Violation::TooLarge {
-                buffer: buffer.name.clone(),
-                size,
-                limit: limits.max().unwrap_or(0),
-            }));
-        }
-        lists.push(list);
+/// Why planning ended with `plan`.
+fn ended(
+    problem: &Problem,
+    (plan, bounds): (&Plan, &Bounds),
+    spills_least: bool,
+    (options, stop): (&Options<'_>, &Stop<'_>),
+) -> Status {
+    let all: Vec<ArenaId> = problem.arenas().ids().collect();
+    let heights = plan.heights.values();
+    let total = heights.fold(0, |sum: u64, &height| sum.saturating_add(height));
+    if spills_least && total <= spill::floor(problem, bounds, &all).bytes {
+        return Status::Optimal;
     }
-    Ok(lists)
+    match status(plan, bounds, options, stop) {
+        Status::Optimal if !spills_least => Status::Limit,
+        status => status,
+    }
+}
+
+/// Arenas by buffer that can hold it at all, in order.
+fn usable(problem: &Problem) -> Result<Lists, PlannerFault> {
+    let lists = crowd::usable(problem);
+    let Some((id, _)) = lists.iter().find(|(_, list)| list.is_empty()) else {
+        return Ok(lists);
+    };
+    let buffer = &problem.buffers()[id];
+    let limit = |arena: &ArenaId| crowd::limit(&problem.arenas()[*arena]).unwrap_or(u64::MAX);
+    let most = buffer.arenas.iter().copied().max_by_key(limit);
+    let most = most.expect("a buffer has an arena");
+    Err(PlannerFault::TooLarge(Violation::TooLarge {
+        buffer: buffer.name.clone(),
+        arena: problem.arenas()[most].name.clone(),
+        size: buffer.size(),
+        limit: limit(&most),
+    }))
+}
+
+/// What is spilled at the least: buffers that are too large for the first arenas of their list.
+fn least_spilled(problem: &Problem, lists: &Lists) -> u128 {
+    spilled(problem, |id| lists[id][0])
 }
 
 /// An assignment that fits: position in each buffer's list, and a packing of each bounded arena.

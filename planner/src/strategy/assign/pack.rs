@@ -20,6 +20,8 @@ use std::cell::Cell;
 pub(super) struct Packed {
     pub(super) places: Vec<(BufferId, u64)>,
     pub(super) height: u64,
+    /// No packing of them is lower.
+    pub(super) bound: u64,
 }
 
 /// Packs arenas, and counts what that takes.
@@ -130,21 +132,25 @@ impl<'a> Packer<'a> {
             ..options.clone()
         };
         let mut stages = Stages::new(&options, self.stop);
-        stages.run(&problem, &mut Bounds::new(&problem));
+        let mut bounds = Bounds::new(&problem);
+        stages.run(&problem, &mut bounds);
         self.nodes.set(before + stages.spent.nodes);
         let plan = stages.best.plan.unwrap_or_else(|| {
             let places = quick::place(&problem);
             with_heights(&problem, places, quick::NAME)
         });
-        (packed(members, &plan), stages.best.tried, stages.spent)
+        let bound = bounds.arenas[ArenaId::from_index(0)].bytes;
+        let packed = packed(members, &plan, bound);
+        (packed, stages.best.tried, stages.spent)
     }
 }
 
-fn packed(members: &[BufferId], plan: &Plan) -> Packed {
+fn packed(members: &[BufferId], plan: &Plan, bound: u64) -> Packed {
     let offsets = plan.places.values().map(|place| place.offset);
     Packed {
         places: members.iter().copied().zip(offsets).collect(),
         height: plan.heights[ArenaId::from_index(0)],
+        bound,
     }
 }
 

@@ -3,8 +3,9 @@
 //! Goes in: lists of arenas. Comes out: an assignment with a packing of each arena that has a capacity, or
 //! the arena that overflows. What is tried, and in which order, is told in the parent module.
 
+use super::Assigned;
 use super::pack::{Packed, Packer};
-use super::{Assigned, Lists};
+use crate::crowd::Lists;
 use crate::ids::{ArenaId, BufferId, Table};
 use crate::lifetime::Step;
 use crate::problem::Buffer;
@@ -26,9 +27,9 @@ fn few(buffers: usize) -> usize {
 }
 
 /// An arena that overflows, with the height of its packing and its fullest step.
-pub(super) struct Short {
-    pub(super) arena: ArenaId,
-    pub(super) height: u64,
+pub(in super::super) struct Short {
+    pub(in super::super) arena: ArenaId,
+    pub(in super::super) height: u64,
     step: Step,
 }
 

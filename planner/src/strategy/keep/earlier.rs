@@ -25,7 +25,8 @@ pub struct Earlier {
     pub arenas: Vec<(String, u64)>,
     /// Its buffers that had an offset.
     pub buffers: Vec<Old>,
-    /// Bytes that an arena may be higher for the sake of kept offsets.
+    /// Bytes that an arena may be higher for the sake of kept offsets: than it was, or, if that is more, than it is in a
+    /// plan that keeps nothing.
     pub slack: u64,
     /// Bytes that all arenas together have, where that is known.
     pub budget: Option<u64>,
@@ -62,7 +63,10 @@ impl Earlier {
             let Some((_, height)) = earlier.arenas.get_mut(arena.index()) else {
                 continue;
             };
-            *height = (*height).max(offset.saturating_add(buffer.size()));
+            // What has no bytes raises no arena, wherever it is.
+            if !buffer.extent.is_empty() {
+                *height = (*height).max(offset.saturating_add(buffer.size()));
+            }
             earlier.buffers.push(Old {
                 name: buffer.name.clone(),
                 extent: buffer.extent.clone(),
@@ -84,5 +88,20 @@ impl Old {
     pub fn lifetime(&self) -> Lifetime {
         let hull = self.extent.iter().map(|r| r.steps).reduce(Lifetime::hull);
         hull.unwrap_or(Lifetime::new(0, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Buffer;
+
+    #[test]
+    fn what_has_no_bytes_raises_no_arena() {
+        let mark = Buffer::with_extent("mark", Vec::new()).fixed_at(4096);
+        let problem = Problem::single(vec![Buffer::new("a", 0..2, 64).fixed_at(0), mark]).unwrap();
+        let earlier = Earlier::of_given(&problem);
+        assert_eq!(earlier.arenas, [("arena".to_owned(), 64)]);
+        assert_eq!(earlier.buffers[1].offset, 4096);
     }
 }

@@ -80,6 +80,9 @@ pub struct Kept {
     pub gone: Vec<Old>,
     /// Names and heights of the earlier arenas.
     pub arenas: Vec<(String, u64)>,
+    /// Heights of a plan that keeps nothing; none where no such plan was made, since the offsets could be kept
+    /// within the height of before.
+    pub fresh: Option<Table<ArenaId, u64>>,
 }
 
 impl Kept {
@@ -110,7 +113,8 @@ pub(super) fn plan(
     let keeping = Keeping::new(&problem, earlier, &options, stop, &matched);
     let found = keeping.run()?;
     let places = found.planned.checked.plan().places.clone();
-    let kept = kept(&problem, earlier, &matched, &places);
+    let mut kept = kept(&problem, earlier, &matched, &places);
+    kept.fresh = found.fresh;
     let stays = kept.fates.values().any(|fate| *fate == Fate::Stays);
     let name = &found.planned.checked.plan().strategy;
     let name = if stays { NAME } else { name.as_str() };
@@ -146,6 +150,7 @@ fn kept(
         fates: problem.buffers().ids().map(fate).collect(),
         gone: matched.gone.iter().map(|&old| old.clone()).collect(),
         arenas: earlier.arenas.clone(),
+        fresh: None,
     }
 }
 
@@ -156,6 +161,8 @@ struct Found {
     nodes: u64,
     /// Bounds of the problem itself, where it was planned from scratch.
     bounds: Option<Bounds>,
+    /// The heights of that plan.
+    fresh: Option<Table<ArenaId, u64>>,
 }
 
 struct Keeping<'a> {
@@ -203,8 +210,7 @@ impl<'a> Keeping<'a> {
     fn run(mut self) -> Result<Found, PlannerFault> {
         if self.kept().is_empty() {
             let fresh = self.planned(self.problem.clone(), self.options)?;
-            let bounds = Some(fresh.bounds.clone());
-            return Ok(self.found(fresh, bounds));
+            return Ok(self.found(fresh.clone(), Some(fresh)));
         }
         let mut limits = self.limits(&self.before);
         let mut attempt = self.attempt(Some(&limits));
@@ -224,7 +230,6 @@ impl<'a> Keeping<'a> {
             (Err(_), Some(planned)) => return Ok(self.found(planned, None)),
             (Err(fault), None) => return Err(fault),
         };
-        let bounds = Some(fresh.bounds.clone());
         let higher = |(a, &before): (ArenaId, &u64)| before.max(fresh.checked.plan().heights[a]);
         let highest: Table<ArenaId, u64> = self.before.iter().map(higher).collect();
         limits = self.limits(&highest);
@@ -234,11 +239,11 @@ impl<'a> Keeping<'a> {
             if let Some(planned) = attempt.take_if(|planned| self.meets(planned, &limits)) {
                 let planned = self.fixed_again(planned, &freed, &limits);
                 let low = self.lowered(planned, &limits);
-                return Ok(self.found(low, bounds));
+                return Ok(self.found(low, Some(fresh)));
             }
             let mut next = self.bottleneck(attempt.as_ref(), &limits);
             if next.is_empty() || self.stop.asked() {
-                return Ok(self.found(fresh, bounds));
+                return Ok(self.found(fresh.clone(), Some(fresh)));
             }
             next.truncate(number);
             number *= 2;
@@ -250,12 +255,15 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    fn found(&self, planned: Planned, bounds: Option<Bounds>) -> Found {
+    /// `fresh`: the plan that keeps nothing, where there is one.
+    fn found(&self, planned: Planned, fresh: Option<Planned>) -> Found {
         let nodes = self.nodes.get();
+        let heights = fresh.as_ref().map(|fresh| &fresh.checked.plan().heights);
         Found {
             planned,
             nodes,
-            bounds,
+            fresh: heights.cloned(),
+            bounds: fresh.map(|fresh| fresh.bounds),
         }
     }
 
