@@ -5,6 +5,7 @@
 //! rectangles forbid is allowed; a pair forbids less.
 
 use crate::ids::BufferId;
+use crate::numbers::gcd;
 use crate::problem::{Buffer, Problem, Rect};
 
 /// Distances from the first to the second number, both included, in bytes.
@@ -12,10 +13,6 @@ pub(super) type Range = (i128, i128);
 
 /// No end of a range.
 pub(super) const FAR: i128 = 1 << 70;
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
 
 /// How far above the first buffer the second may start, ascending; ends are multiples of what divides both
 /// alignments.
