@@ -22,7 +22,7 @@ const HUGE: usize = 1 << 17;
 const CLOSE: u64 = 1000;
 
 /// Buffers that feedback may place.
-const FEEDBACK: u64 = 1 << 22;
+const FEEDBACK: u64 = 3 << 20;
 
 /// One problem on its way.
 pub(super) struct Stages<'a> {
