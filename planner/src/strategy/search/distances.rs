@@ -4,6 +4,7 @@
 //! starts above the first by more than `a.lo - b.hi` and by less than `a.hi - b.lo`. What no two
 //! rectangles forbid is allowed; a pair forbids less.
 
+use super::units::gcd;
 use crate::ids::BufferId;
 use crate::problem::{Buffer, Problem, Rect};
 
@@ -12,10 +13,6 @@ pub(super) type Range = (i128, i128);
 
 /// No end of a range.
 pub(super) const FAR: i128 = 1 << 70;
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
 
 /// How far above the first buffer the second may start, ascending; ends are multiples of what divides both
 /// alignments.
