@@ -2,6 +2,7 @@
 
 mod figures;
 mod json;
+pub(crate) mod kept;
 mod load;
 pub(crate) mod spread;
 
@@ -173,6 +174,7 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
     let columns = width.unwrap_or(COLUMNS);
     lines.extend(aligned(&rows, columns));
     lines.extend(spread::lines(session, columns));
+    lines.extend(kept::lines(session, columns));
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures, columns));
     lines.extend(hung("made by   ", &made_by(session), columns));
