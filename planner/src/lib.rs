@@ -38,6 +38,7 @@ pub mod file;
 pub mod ids;
 pub mod lifetime;
 pub mod memory;
+mod numbers;
 mod occupancy;
 mod part;
 pub mod picture;

@@ -4,6 +4,7 @@ use super::error::ProblemError;
 use super::{Arena, Buffer, Pair, Problem, Rect};
 use crate::ids::{ArenaId, BufferId, Id, Table};
 use crate::lifetime::Step;
+use crate::numbers::gcd;
 use std::collections::BTreeMap;
 
 impl Problem {
@@ -127,11 +128,6 @@ pub(super) fn lcm(a: u64, b: u64) -> Option<u64> {
     (a / divisor)
         .checked_mul(b)
         .filter(|&multiple| multiple > 0)
-}
-
-/// Greatest common divisor; `gcd(0, x) = x`.
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 pub(super) fn tidy_extent(buffer: &mut Buffer, errors: &mut Vec<ProblemError>) {

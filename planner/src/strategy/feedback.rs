@@ -32,7 +32,7 @@ const PATIENCE: usize = 40;
 
 /// How long, and who is told.
 pub(super) struct Limits<'a> {
-    /// Buffers to place, over all rounds and lanes.
+    /// Buffers to place and floors to correct, over all rounds and lanes.
     pub(super) buffers: u64,
     /// Seed of the noise of repair.
     pub(super) seed: u64,
@@ -113,15 +113,15 @@ pub(super) fn run(problem: &Problem, best: &mut Best, limits: &Limits<'_>) {
         .map(|&how| Lane::new(problem, how, limits.tick))
         .collect();
     let mut lanes = lanes.unwrap_or_default();
-    let mut left = limits.buffers;
+    let mut spent = 0;
     let repair = Repair::new(problem, limits.seed);
     loop {
         lanes.retain(|lane| lane.vain < PATIENCE);
-        let round = (problem.buffers().len() * lanes.len()) as u64;
-        if round == 0 || round > left {
+        let corrected: usize = lanes.iter().map(|lane| lane.placer.corrected).sum();
+        spent += (problem.buffers().len() * lanes.len()) as u64;
+        if lanes.is_empty() || spent + corrected as u64 > limits.buffers {
             return;
         }
-        left -= round;
         let plans = lanes.par_iter_mut();
         let plans: Vec<Option<Plan>> = plans
             .map(|lane| lane.round(problem, limits.wanted, repair.as_ref()))

@@ -44,6 +44,11 @@ fn uppers(problem: &Problem) -> BTreeMap<BufferId, Vec<(BufferId, u64)>> {
     uppers
 }
 
+/// Positions that are corrected one by one, for an alignment of their own or a fixed buffer in the way: some
+/// seconds of work. What comes after is placed as soon as its floor is the lowest, wherever it then lies, so
+/// that many thousand buffers of several alignments that all live together do not take hours.
+const CORRECTIONS: usize = 1 << 22;
+
 /// Places the buffers of a problem, in one order of ties or in another.
 pub(super) struct Placer<'a> {
     problem: &'a Problem,
@@ -54,6 +59,8 @@ pub(super) struct Placer<'a> {
     tick: &'a Tick<'a>,
     /// Buffers placed since the last tick.
     since: usize,
+    /// Positions corrected one by one, over all runs.
+    pub(super) corrected: usize,
 }
 
 impl<'a> Placer<'a> {
@@ -67,6 +74,7 @@ impl<'a> Placer<'a> {
             places: Table::filled(None, problem.buffers().len()),
             tick,
             since: 0,
+            corrected: 0,
         };
         (!tick(0)).then_some(placer)
     }
@@ -99,15 +107,17 @@ impl<'a> Placer<'a> {
     fn fill(&mut self, arena: ArenaId, rank: &Table<BufferId, u32>) -> bool {
         let buffers = self.problem.buffers();
         let places = &self.places;
-        self.floors.reset(|id| {
+        self.floors.reset(self.problem, arena, |id| {
             let here = places[id].is_none() && buffers[id].arenas.contains(&arena);
             here.then(|| rank[id])
         });
+        let most = self.corrected.saturating_add(CORRECTIONS);
         while let Some((at, position)) = self.floors.lowest() {
             let entry = self.floors.entry(at);
             let id = entry.buffer;
             let offset = self.lowest(id, arena);
-            if offset + entry.rect.lo > position {
+            if offset + entry.rect.lo > position && self.corrected < most {
+                self.corrected += 1;
                 self.floors.set(at, offset + entry.rect.lo);
                 continue;
             }

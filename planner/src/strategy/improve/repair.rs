@@ -9,9 +9,11 @@ use crate::problem::Problem;
 
 /// More than one buffer of so many above the height: not worth a try.
 const FEW: usize = 64;
-/// Work of a try, by buffer and at most.
+/// Work of a try, by buffer: for few of them, and for many.
 const BY_BUFFER: u64 = 1 << 8;
-const MOST: u64 = 1 << 22;
+const AT_LEAST: u64 = 1 << 6;
+/// Where the one becomes the other.
+const MOST: u64 = 1 << 20;
 /// How costs are counted.
 const STYLE: Style = STYLES[0];
 
@@ -56,7 +58,7 @@ impl Repair {
             if board.touched.len() > items.len() / FEW {
                 continue;
             }
-            let until = (BY_BUFFER * items.len() as u64).min(MOST);
+            let until = limit(items.len() as u64);
             while done == Some(false) && board.work < until && !cancel() {
                 done = board.step(height, STYLE, &mut random);
             }
@@ -66,4 +68,8 @@ impl Repair {
             }
         }
     }
+}
+
+fn limit(buffers: u64) -> u64 {
+    (BY_BUFFER * buffers).min(MOST).max(AT_LEAST * buffers)
 }

@@ -6,6 +6,7 @@
 
 use super::units::gcd;
 use crate::ids::BufferId;
+use crate::numbers::gcd;
 use crate::problem::{Buffer, Problem, Rect};
 
 /// Distances from the first to the second number, both included, in bytes.

@@ -6,9 +6,9 @@
 //! least above that; raising many positions at once touches only nodes where that order changes (the
 //! "segment tree beats" of Ji, 2016).
 
-use crate::ids::{BufferId, Id};
+use crate::ids::BufferId;
 use crate::lifetime::Lifetime;
-use crate::problem::{Problem, Rect};
+use crate::problem::Rect;
 
 /// No position: the rectangle is placed, or not in this arena.
 const NONE: u64 = u64::MAX;
@@ -40,49 +40,36 @@ const ABSENT: Node = Node {
 
 /// A rectangle of a buffer.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) buffer: BufferId,
-    pub(super) rect: Rect,
+pub(in crate::strategy) struct Entry {
+    pub(in crate::strategy) buffer: BufferId,
+    pub(in crate::strategy) rect: Rect,
 }
 
 /// Positions of unplaced rectangles.
-pub(super) struct Floors {
+pub(super) struct Tree {
     entries: Vec<Entry>,
-    /// Positions in `entries` by buffer: `of[first[b]..first[b + 1]]`.
-    first: Vec<u32>,
-    of: Vec<u32>,
     nodes: Vec<Node>,
     leaves: usize,
 }
 
-impl Floors {
-    pub(super) fn new(problem: &Problem) -> Self {
-        let mut entries: Vec<Entry> = Vec::new();
-        let mut first = vec![0_u32];
-        for (buffer, b) in problem.buffers().iter() {
-            entries.extend(b.extent.iter().map(|&rect| Entry { buffer, rect }));
-            first.push(u32::try_from(entries.len()).expect("extents of u32 buffers"));
-        }
+impl Tree {
+    pub(super) fn new(mut entries: Vec<Entry>) -> Self {
         let leaves = entries.len().next_power_of_two();
         spread(&mut entries, leaves, true);
-        let mut next = first.clone();
-        let mut of = vec![0_u32; entries.len()];
-        for (position, entry) in entries.iter().enumerate() {
-            let slot = &mut next[entry.buffer.index()];
-            of[*slot as usize] = u32::try_from(position).expect("counted above");
-            *slot += 1;
-        }
         Self {
             nodes: vec![ABSENT; 2 * leaves],
             entries,
-            first,
-            of,
             leaves,
         }
     }
 
+    /// In the order of the leaves.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     /// Puts the rectangles of all wanted buffers at position 0 and forgets all others.
-    pub(super) fn reset(&mut self, mut rank: impl FnMut(BufferId) -> Option<u32>) {
+    pub(super) fn reset(&mut self, rank: impl Fn(BufferId) -> Option<u32>) {
         for (position, entry) in self.entries.iter().enumerate() {
             let (start, end) = entry.rect.steps.into();
             self.nodes[self.leaves + position] = rank(entry.buffer).map_or(ABSENT, |rank| Node {
@@ -101,29 +88,22 @@ impl Floors {
         }
     }
 
-    /// The rectangles of a buffer: their places in the tree.
-    pub(super) fn of(&self, buffer: BufferId) -> impl Iterator<Item = usize> + use<'_> {
-        let range = self.first[buffer.index()] as usize..self.first[buffer.index() + 1] as usize;
-        self.of[range].iter().map(|&at| at as usize)
-    }
-
-    pub(super) fn entry(&self, at: usize) -> Entry {
-        self.entries[at]
-    }
-
-    /// The rectangle with the least position (then the least rank), and that position.
-    pub(super) fn lowest(&mut self) -> Option<(usize, u64)> {
+    /// The least position and the least rank there; nothing if there is none.
+    pub(super) fn least(&self) -> Option<(u64, u32)> {
         let Node { least, rank, .. } = self.nodes[1];
-        if least == NONE {
-            return None;
-        }
+        (least < NONE).then_some((least, rank))
+    }
+
+    /// The leaf of the rectangle that [`Self::least`] speaks of; there is one.
+    pub(super) fn lowest(&mut self) -> usize {
+        let Node { least, rank, .. } = self.nodes[1];
         let mut node = 1;
         while node < self.leaves {
             self.push(node);
             let left = self.nodes[2 * node];
             node = 2 * node + usize::from(left.least != least || left.rank != rank);
         }
-        Some((node - self.leaves, least))
+        node - self.leaves
     }
 
     /// The position of a rectangle.
@@ -147,16 +127,14 @@ impl Floors {
         self.pull_up(leaf);
     }
 
-    /// The buffer has been placed.
-    pub(super) fn remove(&mut self, buffer: BufferId) {
-        for slot in self.first[buffer.index()]..self.first[buffer.index() + 1] {
-            let leaf = self.leaves + self.of[slot as usize] as usize;
-            for level in (1..=self.leaves.ilog2()).rev() {
-                self.push(leaf >> level);
-            }
-            self.nodes[leaf] = ABSENT;
-            self.pull_up(leaf);
+    /// Forgets a rectangle.
+    pub(super) fn remove(&mut self, at: usize) {
+        let leaf = self.leaves + at;
+        for level in (1..=self.leaves.ilog2()).rev() {
+            self.push(leaf >> level);
         }
+        self.nodes[leaf] = ABSENT;
+        self.pull_up(leaf);
     }
 
     /// Everything unplaced that is live during `steps` is at `position` or higher.
@@ -252,65 +230,4 @@ fn spread(entries: &mut [Entry], width: usize, by_start: bool) {
     let (low, high) = entries.split_at_mut(half);
     spread(low, half, !by_start);
     spread(high, half, !by_start);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::problem::Buffer;
-
-    #[test]
-    fn it_knows_what_a_scan_knows() {
-        let mut state = 11_u64;
-        let mut draw = |limit: u32| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            u32::try_from(state >> 33).unwrap() % limit
-        };
-        let lives: Vec<(u32, u32)> = (0..70)
-            .map(|_| (draw(30), draw(9)))
-            .map(|(s, d)| (s, s + 1 + d))
-            .collect();
-        let buffers = lives
-            .iter()
-            .map(|&(start, end)| Buffer::new("b", start..end, 1));
-        let problem = Problem::single(buffers.collect()).unwrap();
-        let mut floors = Floors::new(&problem);
-        floors.reset(|id| Some(u32::try_from(id.index()).unwrap() % 7));
-        let mut scan: Vec<Option<u64>> = vec![Some(0); lives.len()];
-        for round in 0..1500 {
-            let (start, width) = (draw(30), 1 + draw(12));
-            let steps = Lifetime::new(start, start + width);
-            let position = u64::from(draw(2 * round / 10 + 2));
-            floors.raise(steps, position);
-            for (floor, &life) in scan.iter_mut().zip(&lives) {
-                if Lifetime::from(life).overlaps(steps) {
-                    *floor = floor.map(|f| f.max(position));
-                }
-            }
-            if round % 20 == 19 {
-                let victim = draw(70) as usize;
-                scan[victim] = None;
-                floors.remove(BufferId::from_index(victim));
-            }
-            let found = floors
-                .lowest()
-                .map(|(at, least)| (least, floors.entry(at).buffer.index() % 7));
-            let expected = scan
-                .iter()
-                .enumerate()
-                .filter_map(|(i, f)| Some(((*f)?, i % 7)))
-                .min();
-            assert_eq!(found, expected);
-            for (index, floor) in scan
-                .iter()
-                .enumerate()
-                .filter_map(|(i, f)| Some((i, (*f)?)))
-            {
-                let at = floors.of(BufferId::from_index(index)).next().unwrap();
-                assert_eq!(floors.position(at), floor);
-            }
-        }
-    }
 }
