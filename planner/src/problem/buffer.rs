@@ -46,7 +46,7 @@ impl From<Rect> for (u32, u32, u64, u64) {
     }
 }
 
-/// Something that needs one offset. After [`Problem::new`] its extent is sorted by (start, byte),
+/// Something that needs one offset. After [`Problem::new`](super::Problem::new) its extent is sorted by (start, byte),
 /// free of empty rectangles and of overlap with itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffer {

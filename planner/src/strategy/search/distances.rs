@@ -4,7 +4,6 @@
 //! starts above the first by more than `a.lo - b.hi` and by less than `a.hi - b.lo`. What no two
 //! rectangles forbid is allowed; a pair forbids less.
 
-use super::units::gcd;
 use crate::ids::BufferId;
 use crate::numbers::gcd;
 use crate::problem::{Buffer, Problem, Rect};

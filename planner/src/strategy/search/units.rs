@@ -1,16 +1,12 @@
 //! Units: the bytes that everything in an arena is a multiple of.
 
 use crate::ids::{ArenaId, BufferId};
+use crate::numbers::gcd;
 use crate::problem::Problem;
 
 /// Units that hold so many bytes.
 pub(super) fn units(bytes: u64, unit: u64) -> u64 {
     bytes.div_ceil(unit)
-}
-
-/// The greatest common divisor.
-pub(super) fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Bytes in a unit.
