@@ -56,7 +56,7 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         .cannot());
     };
     let problem = parsed
-        .with_fixed_offsets()
+        .into_fixed_offsets()
         .map_err(|errors| session::csv_no(&args.problem, &errors))?;
     let problem = session::aligned(problem, args.align)?;
     let problem = session::spread(problem, &args.memory)?;

@@ -63,11 +63,11 @@ pub(super) fn fold(problem: &Problem, stop: &dyn Fn() -> bool) -> Option<Folded>
             None => rest.push((buffer.clone(), part)),
         }
     }
+    if stop() || is_hopeless(&pieces) {
+        return None;
+    }
     loop {
         let before = pieces.len();
-        if stop() {
-            return None;
-        }
         rows(&mut pieces, &mut parts);
         if stop() {
             return None;
@@ -97,6 +97,41 @@ pub(super) fn fold(problem: &Problem, stop: &dyn Fn() -> bool) -> Option<Folded>
         parts,
         roots,
     })
+}
+
+/// From this many pieces on, a sample tells whether folding is worth its time.
+const MANY: usize = 1 << 16;
+/// One piece in so many is in the sample.
+const SAMPLE: u64 = 16;
+
+/// Whether far too few of many pieces can be joined, by a sample: all pieces of some sizes for rows, all of
+/// some lifetimes for stacks.
+fn is_hopeless(pieces: &[Piece]) -> bool {
+    let chosen = |of: fn(&Piece) -> u64| -> Vec<Piece> {
+        let pieces = pieces.iter().filter(|piece| {
+            let mixed = of(piece).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+            mixed.is_multiple_of(SAMPLE)
+        });
+        pieces.copied().collect()
+    };
+    if pieces.len() < MANY {
+        return false;
+    }
+    let mut sizes = chosen(|piece| piece.size);
+    let mut lives = chosen(|piece| {
+        let (start, end) = piece.steps.into();
+        u64::from(start) << 32 | u64::from(end)
+    });
+    let before = [sizes.len(), lives.len()];
+    if before.iter().any(|&count| count < MANY / 64) {
+        return false;
+    }
+    let parts = &mut Vec::new();
+    rows(&mut sizes, parts);
+    stacks(&mut lives, parts);
+    // A part of the first pass, in sixteenths; an eighth is what it takes.
+    let joined = |before: usize, after: usize| 16 * (before - after) / before;
+    joined(before[0], sizes.len()) + joined(before[1], lives.len()) < 2
 }
 
 fn piece(problem: &Problem, id: BufferId, part: u32) -> Option<Piece> {

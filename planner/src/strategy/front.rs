@@ -3,7 +3,7 @@
 use super::shortage::Shortage;
 use super::stages::Stages;
 use super::stop::{Reason, Stop};
-use super::{Options, Tried, assign, keep, quick, with_heights};
+use super::{Options, Tried, assign, keep, online, quick, with_heights};
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
 use crate::ids::{BufferId, Table};
@@ -156,10 +156,12 @@ fn placed(
     options: &Options<'_>,
     stop: &Stop<'_>,
 ) -> Result<Planned, PlannerFault> {
-    let (mut bounds, spare) = if problem.buffers().len() < MANY {
-        (Bounds::new(&problem), None)
-    } else {
+    // Where the first strategy takes no longer, it is no use.
+    let spare = problem.buffers().len() >= MANY && !online::suits(&problem);
+    let (mut bounds, spare) = if spare {
         rayon::join(|| Bounds::new(&problem), || Some(quick::place(&problem)))
+    } else {
+        (Bounds::new(&problem), None)
     };
     let mut stages = Stages::new(options, stop);
     stages.run(&problem, &mut bounds);

@@ -15,13 +15,9 @@ use std::collections::BinaryHeap;
 /// With more live at once, a pass over them is too slow.
 const MANY: usize = 1 << 12;
 
-/// Places the buffers of a plain problem (one rectangle each, nothing given, one arena), which come in the
-/// order of their starts. Nothing for other problems, or where more than [`MANY`] live at once.
-pub(super) fn place(
-    problem: &Problem,
-    order: &[BufferId],
-    fit: Fit,
-) -> Option<Table<BufferId, Place>> {
+/// Whether it can place these buffers, as far as one can see: a plain problem, one rectangle each, nothing
+/// given, one arena.
+pub(super) fn suits(problem: &Problem) -> bool {
     let plain = problem.pairs().is_empty()
         && problem.buffers().values().all(|b| {
             b.fixed_offset.is_none()
@@ -29,7 +25,17 @@ pub(super) fn place(
                 && b.extent.len() <= 1
                 && b.extent.iter().all(|rect| rect.lo == 0)
         });
-    if !plain || problem.arenas().len() != 1 {
+    plain && problem.arenas().len() == 1
+}
+
+/// Places the buffers of a plain problem, which come in the order of their starts. Nothing for other
+/// problems, or where more than [`MANY`] live at once.
+pub(super) fn place(
+    problem: &Problem,
+    order: &[BufferId],
+    fit: Fit,
+) -> Option<Table<BufferId, Place>> {
+    if !suits(problem) {
         return None;
     }
     let arena = problem.arenas().ids().next()?;

@@ -65,6 +65,14 @@ impl Parsed {
             .map_err(|errors| self.explain(&errors))
     }
 
+    /// The same, without a copy where no offset is given.
+    pub fn into_fixed_offsets(self) -> Result<Problem, CsvErrors> {
+        if self.offsets.values().all(Option::is_none) {
+            return Ok(self.problem);
+        }
+        self.with_fixed_offsets()
+    }
+
     /// Gives each error the place of the offset that it is about. Ids are unique in a file.
     fn explain(&self, errors: &ProblemErrors) -> CsvErrors {
         let buffers = self.problem.buffers().iter();
