@@ -1,27 +1,27 @@
 //! Files to typed inputs: a graph, a problem, or a plan; never a guess.
 
 mod model;
+mod source;
+mod told;
 
 use crate::args::Reading;
-use crate::failure::{CANNOT, DEFECT, Diagnostic, Failure, Spot};
+use crate::failure::{DEFECT, Diagnostic, Failure};
 use crate::report::grid::visible;
 use crate::report::progress::Bar;
 use bayplan_graph::format::file::GraphFile;
-use bayplan_graph::format::own::{self, GraphFileError, Syntax};
+use bayplan_graph::format::own::{self, Syntax};
 use bayplan_graph::format::tflite::Kernels;
 use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Graph, facts};
-use bayplan_planner::file::csv::{self, CsvErrors, Parsed};
+use bayplan_planner::file::csv::{self, Parsed};
 use bayplan_planner::file::plan_file::{self, Format, PlanFile};
 use model::TfliteFile;
-use std::io::Read;
+use source::{Source, read};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Text files beyond this are refused.
-const MAX_BYTES: u64 = 1 << 31;
+use told::{csv_failure, facts_failure, graph_failure};
 
 /// What a path turned out to hold.
 pub(crate) enum Input {
@@ -101,25 +101,6 @@ impl Model {
     }
 }
 
-/// A file's path and text, for diagnostics.
-pub(crate) struct Source {
-    pub(crate) path: String,
-    pub(crate) text: Arc<str>,
-}
-
-impl Source {
-    fn spot(&self, line: usize, column: usize, width: usize, label: impl Into<String>) -> Spot {
-        Spot {
-            path: self.path.clone(),
-            text: self.text.clone(),
-            line,
-            column,
-            width,
-            label: label.into(),
-        }
-    }
-}
-
 /// Loads a model, a graph, a CSV or a plan, whichever it is.
 pub(crate) fn load(path: &Path, reading: &Reading) -> Result<Input, Failure> {
     let extension = extension(path);
@@ -169,49 +150,6 @@ fn extension(path: &Path) -> String {
     extension.unwrap_or_default()
 }
 
-fn read(path: &Path) -> Result<Source, Failure> {
-    let shown = path.display().to_string();
-    let unreadable = |why: String| {
-        let why = why.split(" (os error").next().unwrap_or_default();
-        Diagnostic::new("E0101", format!("cannot read `{shown}`: {why}"))
-    };
-    let mut file =
-        std::fs::File::open(path).map_err(|error| unreadable(error.to_string()).cannot())?;
-    let metadata = file
-        .metadata()
-        .map_err(|error| unreadable(error.to_string()).cannot())?;
-    if metadata.is_dir() {
-        return Err(unreadable("it is a directory".into())
-            .help("name a file in it")
-            .cannot());
-    }
-    if metadata.len() > MAX_BYTES {
-        let limit = crate::units::bytes(MAX_BYTES);
-        return Err(unreadable(format!("it is larger than {limit}")).cannot());
-    }
-    let mut bytes = Vec::new();
-    let within = (&mut file).take(MAX_BYTES).read_to_end(&mut bytes);
-    within.map_err(|error| unreadable(error.to_string()).cannot())?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Diagnostic::new(
-            "E0102",
-            format!("`{shown}` is not text: byte {at} is not UTF-8"),
-        )
-        .help("graphs, plans and CSVs are UTF-8 text")
-        .cannot()
-    })?;
-    if text.trim().is_empty() {
-        return Err(Diagnostic::new("E0103", format!("`{shown}` is empty"))
-            .help("docs/graph-format.md shows the smallest graph; `bayplan pack --help` the CSV's columns")
-            .cannot());
-    }
-    Ok(Source {
-        path: shown,
-        text: text.into(),
-    })
-}
-
 /// A plan's first key is `schema`. RON may begin with lines that switch extensions on.
 fn is_plan(text: &str) -> bool {
     let mut rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -223,37 +161,6 @@ fn is_plan(text: &str) -> bool {
     }
     let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '(' | '{' | '"'));
     rest.starts_with("schema")
-}
-
-fn csv_failure(source: &Source, errors: &CsvErrors) -> Failure {
-    let mut diagnostics: Vec<Diagnostic> = Vec::new();
-    for error in &errors.listed {
-        let mut diagnostic = Diagnostic::new(error.code, error.message.clone());
-        if error.line > 0 {
-            let (line, column, width) = (
-                error.line as usize,
-                error.column as usize,
-                error.width as usize,
-            );
-            diagnostic = diagnostic.at(source.spot(line, column, width, error.label.clone()));
-        } else {
-            diagnostic = diagnostic.note(format!("in {}", source.path));
-        }
-        diagnostic.help.clone_from(&error.help);
-        diagnostics.push(diagnostic);
-    }
-    if errors.unlisted > 0
-        && let Some(last) = diagnostics.last_mut()
-    {
-        last.notes.push(format!(
-            "and {} more errors in {}",
-            errors.unlisted, source.path
-        ));
-    }
-    Failure::Told {
-        exit: CANNOT,
-        diagnostics,
-    }
 }
 
 fn plan_file(source: &Source, path: &Path) -> Result<PlanFile<GraphPart>, Failure> {
@@ -295,84 +202,6 @@ fn add_facts(file: &mut GraphFile, ops: &Path) -> Result<Vec<String>, Failure> {
     let facts = facts::read(&source.text).map_err(told)?;
     facts::apply(file, &facts).map_err(told)?;
     Ok(facts.into_iter().map(|fact| fact.op).collect())
-}
-
-fn graph_failure(source: &Source, error: &GraphFileError) -> Failure {
-    let in_file = |d: Diagnostic| d.note(format!("in {}", source.path));
-    match error {
-        GraphFileError::Syntax {
-            line,
-            column,
-            message,
-        } => {
-            let diagnostic = Diagnostic::new("E0401", format!("this is no graph: {message}"));
-            diagnostic
-                .at(source.spot(*line, (*column).max(1), 1, "here"))
-                .help("docs/graph-format.md lists the keys of a graph file")
-                .cannot()
-        }
-        GraphFileError::Graph(errors) => {
-            let told = errors.0.iter().take(100).map(|error| {
-                    let diagnostic = Diagnostic::new("E0402", error.to_string());
-                    match declared(source, error.subject()) {
-                        Some(spot) => diagnostic.at(spot),
-                        None => in_file(diagnostic),
-                    }
-                });
-            let mut diagnostics: Vec<Diagnostic> = told.collect();
-            let more = errors.0.len().saturating_sub(diagnostics.len());
-            if let Some(last) = diagnostics.last_mut().filter(|_| more > 0) {
-                last.notes.push(format!("and {more} more errors"));
-            }
-            Failure::Told {
-                exit: CANNOT,
-                diagnostics,
-            }
-        }
-        GraphFileError::ShapeOverflow { .. } => in_file(Diagnostic::new("E0404", error.to_string()))
-            .help("are the dimensions right?")
-            .cannot(),
-        GraphFileError::Unsized { .. } => in_file(Diagnostic::new("E0404", error.to_string()))
-            .help("state `bytes`, or `dtype` and `shape`; for a custom operator --ops FILE.ron can say its result's shape")
-            .cannot(),
-        GraphFileError::Empty => in_file(Diagnostic::new("E0103", error.to_string())).cannot(),
-        _ => in_file(Diagnostic::new("E0403", error.to_string())).cannot(),
-    }
-}
-
-/// Where a tensor or node of this name is declared in the text of a graph: the first place that
-/// reads `"name": "NAME"` (JSON) or `name: "NAME"` (RON).
-fn declared(source: &Source, name: &str) -> Option<Spot> {
-    let quoted = serde_json::to_string(name).ok()?;
-    let is_key = |before: &str| {
-        let key = before
-            .trim_end()
-            .strip_suffix(':')
-            .map(|key| key.trim_end().trim_end_matches('"'));
-        key.is_some_and(|key| key.ends_with("name"))
-    };
-    let (at, _) = source
-        .text
-        .match_indices(&quoted)
-        .find(|&(at, _)| is_key(&source.text[..at]))?;
-    let line_start = source.text[..at]
-        .rfind('\n')
-        .map_or(0, |line_break| line_break + 1);
-    let line = source.text[..at].matches('\n').count() + 1;
-    let column = source.text[line_start..at].chars().count() + 1;
-    Some(source.spot(line, column, quoted.chars().count(), "declared here"))
-}
-
-fn facts_failure(source: &Source, error: &facts::FactsError) -> Failure {
-    let diagnostic = Diagnostic::new("E0405", format!("cannot use the operator facts: {error}"));
-    match error {
-        facts::FactsError::Syntax { line, column, .. } => {
-            diagnostic.at(source.spot(*line, *column, 1, "here"))
-        }
-        _ => diagnostic.note(format!("in {}", source.path)),
-    }
-    .help("docs/graph-format.md shows a facts file")
-    .cannot()
 }
 
 /// A plan of ours that failed our own check or replay: save what is needed to find out why.
@@ -429,17 +258,5 @@ mod tests {
             (exit, diagnostics[0].code, numbers),
             (3, "E0901", vec![1, 2, 3])
         );
-    }
-
-    #[test]
-    fn names_are_found_where_they_are_declared() {
-        let text = "{\"tensors\":[\n {\"name\": \"a\"}],\n\"ops\":[{\"inputs\":[\"a\"]}]}";
-        let source = Source {
-            path: "g.json".into(),
-            text: text.into(),
-        };
-        let spot = declared(&source, "a").unwrap();
-        assert_eq!((spot.line, spot.column, spot.width), (2, 11, 3));
-        assert!(declared(&source, "b").is_none());
     }
 }

@@ -6,7 +6,7 @@ pub(crate) mod make;
 mod memory;
 mod told;
 
-pub(crate) use file::{adopt, from_file};
+pub(crate) use file::{adopt, from_file, given};
 pub(crate) use make::{packing, plan_graph, plan_problem, strategies, watched};
 pub(crate) use memory::{earlier, spread};
 

@@ -2,12 +2,17 @@
 
 mod figures;
 mod json;
+pub(crate) mod kept;
 mod load;
+mod made;
+mod rows;
 pub(crate) mod spread;
 
 pub(crate) use figures::Figures;
 pub(crate) use json::{Json, Search, json, search};
 use load::{peak, sparkline};
+use made::{made_by, stopped};
+use rows::row;
 
 use crate::report::grid::visible;
 use crate::report::wrap::{COLUMNS, hung};
@@ -171,54 +176,13 @@ pub(crate) fn lines(session: &Session, width: Option<usize>) -> Vec<String> {
         ));
     }
     let columns = width.unwrap_or(COLUMNS);
-    lines.extend(aligned(&rows, columns));
+    lines.extend(rows::aligned(&rows, columns));
     lines.extend(spread::lines(session, columns));
+    lines.extend(kept::lines(session, columns));
     lines.push(format!("load      {}", sparkline(session, &figures, width)));
     lines.extend(peak(session, &figures, columns));
     lines.extend(hung("made by   ", &made_by(session), columns));
     lines.extend(stopped(session));
-    lines
-}
-
-/// Characters before the third column.
-pub(crate) const INDENT: usize = 23;
-/// Between the third column and the last.
-const GAP: usize = 4;
-
-/// `label     size    text`, with further lines where the text is too long.
-pub(crate) fn row(label: &str, size: &str, text: &str, columns: usize) -> Vec<String> {
-    hung(&format!("{label:<9} {size:>9}    "), text, columns)
-}
-
-/// Rows with the last column aligned, memories by themselves, as far as there is room; where there is none at all, it
-/// goes to a line of its own.
-fn aligned(rows: &[[String; 4]], columns: usize) -> Vec<String> {
-    let chars = |text: &str| text.chars().count();
-    let memory = |row: &[String; 4]| row[0].starts_with(' ');
-    let room = |row: &[String; 4]| columns.saturating_sub(INDENT + GAP + chars(&row[3]));
-    let wide = |of_memories: bool| {
-        let short = |row: &&[String; 4]| {
-            memory(row) == of_memories && (row[3].is_empty() || chars(&row[2]) <= room(row))
-        };
-        let short = rows.iter().filter(short).map(|row| chars(&row[2]));
-        short.max().unwrap_or(0)
-    };
-    let (others, memories) = (wide(false), wide(true));
-    let mut lines = Vec::new();
-    for cells in rows {
-        let [label, size, rest, end] = cells;
-        let wide = if memory(cells) { memories } else { others };
-        let wide = wide.min(room(cells));
-        if !end.is_empty() && chars(rest) <= wide {
-            let text = format!("{rest:<wide$}{:GAP$}{end}", "");
-            lines.push(format!("{label:<9} {size:>9}    {text}"));
-            continue;
-        }
-        lines.extend(row(label, size, rest, columns));
-        if !end.is_empty() {
-            lines.extend(row("", "", end, columns));
-        }
-    }
     lines
 }
 
@@ -295,58 +259,6 @@ pub(crate) fn bound_reason(session: &Session) -> String {
             format!("`{name}` cannot be lower beside the given offsets")
         }
     }
-}
-
-fn made_by(session: &Session) -> String {
-    let strategy = &session.checked.plan().strategy;
-    let stopped = session.tried.iter().filter(|t| t.heights.is_none()).count();
-    let cut = session.status.is_some_and(Status::was_cut);
-    let stopped = if stopped > 0 && cut {
-        format!(" ({stopped} stopped)")
-    } else if stopped > 0 {
-        format!(" ({stopped} gave up: too much lives together)")
-    } else {
-        String::new()
-    };
-    let tried = session.tried.len();
-    let tried = if tried > 1 {
-        format!(", best of {tried} tried{stopped}")
-    } else {
-        String::new()
-    };
-    let shares = session
-        .graph
-        .as_ref()
-        .map(in_place)
-        .filter(|&(_, offers)| offers > 0);
-    let shares = shares.map_or_else(String::new, |(taken, offers)| {
-        format!("; {taken} of {offers} in-place offers taken")
-    });
-    let stock = session.graph.as_ref().and_then(|side| side.part.stock);
-    let strategy = stock.map_or(strategy.as_str(), |stock| stock.name());
-    let profile = match session.profile.as_str() {
-        "bayplan" => String::new(),
-        profile => format!("; profile {profile}"),
-    };
-    let nodes = searched(session).map_or_else(String::new, |nodes| {
-        format!("; {} nodes searched", grouped(nodes))
-    });
-    format!("{strategy}{tried}{nodes}{shares}{profile}")
-}
-
-/// Nodes of the exact search, where the bound does not tell them.
-fn searched(session: &Session) -> Option<u64> {
-    let bounds = session.bounds.arenas.values();
-    let mut told = bounds.filter(|bound| matches!(bound.witness, Witness::Search { .. }));
-    (session.nodes > 0 && told.next().is_none()).then_some(session.nodes)
-}
-
-/// What cut planning short.
-fn stopped(session: &Session) -> Option<String> {
-    let by = cut_by(session.status?.name())?;
-    Some(format!(
-        "stopped   by {by}: another run may find another plan"
-    ))
 }
 
 /// In words, what cut planning short that ended with this status.

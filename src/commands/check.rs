@@ -2,7 +2,7 @@
 
 mod proof;
 
-use crate::args::{CheckArgs, Effort};
+use crate::args::CheckArgs;
 use crate::failure::{Diagnostic, Failure, NO};
 use crate::input::{self, Input, Model};
 use crate::report::Out;
@@ -188,24 +188,7 @@ fn solution(input: String, parsed: Parsed, args: &CheckArgs) -> Result<Session, 
             diagnostics: told.collect(),
         }
     })?;
-    Ok(Session {
-        input,
-        checked,
-        bounds,
-        tried: Vec::new(),
-        nodes: 0,
-        status: None,
-        graph: None,
-        profile: "bayplan".into(),
-        options: BTreeMap::new(),
-        effort: Effort::default(),
-        elapsed: started.elapsed(),
-        warnings: Vec::new(),
-        offline: None,
-        kept: None,
-        spills_least: false,
-        asked: None,
-    })
+    Ok(session::given(input, checked, bounds, started))
 }
 
 /// Line of each buffer; names are distinct in a CSV.

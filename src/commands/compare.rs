@@ -1,23 +1,20 @@
 //! `compare`: every strategy beside the bound.
 
+mod show;
 mod stock;
+mod subject;
 
-use crate::args::{CompareArgs, Planning, STOCK, Switch};
+use crate::args::{CompareArgs, Planning, STOCK};
 use crate::failure::Failure;
-use crate::input::{self, Input, Model};
 use crate::report::Out;
-use crate::report::grid::{Column, Grid, left, named, right};
 use crate::session::{self, GraphSide, Session};
 use crate::summary;
-use crate::units::{bytes, grouped};
-use bayplan_graph::Graph;
-use bayplan_graph::stock::Pinned;
 use bayplan_planner::strategy::{assign, keep};
-use bayplan_planner::{Problem, Status, Strategy};
+use bayplan_planner::{Status, Strategy};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::path::Path;
-use std::sync::Arc;
+use subject::Subject;
 
 #[derive(Serialize)]
 struct Json {
@@ -73,7 +70,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         if index > 0 {
             out.line("")?;
         }
-        print(table, out)?;
+        show::print(table, out)?;
     }
     Ok(())
 }
@@ -150,93 +147,6 @@ fn spilled(session: &Session) -> Option<u128> {
     summary::spread::several(session).then(spilled)
 }
 
-/// What the strategies are compared on, loaded once.
-enum Subject {
-    Model(Box<Model>),
-    Graph(Arc<Graph>),
-    Problem(Box<Problem>),
-}
-
-impl Subject {
-    /// The subject, and the flags that hold: those of the plan where a plan is given.
-    fn load(path: &Path, planning: &Planning) -> Result<(Self, Planning), Failure> {
-        let mut planning = planning.clone();
-        let subject = match input::load(path, &planning.reading)? {
-            Input::Graph(model) => {
-                let other = model.under(&session::profile(&planning))?;
-                Self::Model(other.map_or(model, Box::new))
-            }
-            Input::Problem(parsed) => {
-                let problem = parsed.with_fixed_offsets();
-                let problem = problem.map_err(|errors| session::csv_no(path, &errors))?;
-                let problem = session::aligned(problem, planning.align)?;
-                Self::Problem(Box::new(session::spread(problem, &planning.memory)?))
-            }
-            Input::Plan(file) => {
-                let session = session::from_file(path.display().to_string(), *file)?;
-                match session.graph {
-                    Some(side) => {
-                        session::adopt(&mut planning, &session.profile, &side.part);
-                        Self::Graph(side.graph().clone())
-                    }
-                    None => Self::Problem(Box::new(session.checked.into_parts().0)),
-                }
-            }
-        };
-        Ok((subject, planning))
-    }
-
-    /// The stock planners, on what their runtimes load or where their profile is asked for.
-    fn stock(&self, planning: &Planning, out: &Out) -> Result<Vec<stock::Row>, Failure> {
-        match self {
-            Self::Model(model) if model.tflite || planning.profile != "bayplan" => {
-                stock::rows(model, planning, out)
-            }
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    /// With in-place as asked, and without.
-    fn variants(&self, planning: &Planning) -> Vec<Planning> {
-        let mut variants = vec![planning.clone()];
-        if planning.in_place == Switch::On && !matches!(self, Self::Problem(_)) {
-            variants.push(Planning {
-                in_place: Switch::Off,
-                ..planning.clone()
-            });
-        }
-        variants
-    }
-
-    fn graph(&self) -> Option<&Arc<Graph>> {
-        match self {
-            Self::Model(model) => Some(&model.graph),
-            Self::Graph(graph) => Some(graph),
-            Self::Problem(_) => None,
-        }
-    }
-
-    /// With one strategy, or with all of them and the search behind them.
-    fn plan(&self, planning: &Planning, strategy: Option<Strategy>) -> Result<Session, Failure> {
-        if let Self::Problem(problem) = self {
-            let problem = problem.as_ref().clone();
-            return session::plan_problem(
-                String::new(),
-                problem,
-                session::strategies(strategy.map(Strategy::name)),
-                None,
-                &planning.effort,
-            );
-        }
-        let graph = self.graph().expect("what is no problem is a graph");
-        let alone = Planning {
-            strategy: strategy.map(|strategy| strategy.name().to_owned()),
-            ..planning.clone()
-        };
-        session::plan_graph(String::new(), graph, &Pinned::new(), &alone)
-    }
-}
-
 impl Row {
     /// The search may have proved a higher bound than each strategy by itself knows.
     fn raise(&mut self, bound: u64) {
@@ -284,107 +194,4 @@ fn taken(session: &Session) -> Vec<Taken> {
         bytes: heights[arena],
     });
     taken.collect()
-}
-
-/// What is compared, and against what.
-fn title(table: &Json) -> String {
-    let naive = format!("{} if nothing were shared", bytes(table.naive_bytes));
-    let bound = table.lower_bound_bytes;
-    let (short, exact) = (bytes(bound), grouped(bound));
-    format!("{}: bound {short} ({exact} bytes), {naive}", table.input)
-}
-
-fn print(table: &Json, out: &mut Out) -> Result<(), Failure> {
-    out.line(&title(table))?;
-    // What sets strategies apart is the height, or, in several memories, what is where.
-    let first = table.rows.iter().find(|row| !row.arenas.is_empty());
-    let grid = match first {
-        Some(first) => memories(table, &first.arenas),
-        None => heights(table),
-    };
-    let width = out.width;
-    out.text(&grid.lines(width))?;
-    if first.is_some() {
-        out.line("spilled: traffic that is not in its first choice; the bytes come after it")?;
-    }
-    if let Some(by) = table.stopped.and_then(summary::cut_by) {
-        out.line(&format!("stopped by {by}: another run may show other rows"))?;
-    }
-    stock::print(&table.stock, out)
-}
-
-fn switch(any: bool, row: &Row) -> String {
-    match (any, row.in_place) {
-        (false, _) => String::new(),
-        (true, true) => "on".into(),
-        (true, false) => "off".into(),
-    }
-}
-
-fn heights(table: &Json) -> Grid {
-    let any = table.rows.iter().any(|row| row.in_place);
-    let mut columns = vec![
-        left("strategy", 0),
-        left("in-place", 3),
-        right("arena", 0),
-        right("bytes", 2),
-        right("of bound", 1),
-        right("ms", 1),
-    ];
-    columns.extend(verdict(table));
-    let mut grid = Grid::new(columns);
-    for row in &table.rows {
-        let mut cells = vec![
-            row.strategy.into(),
-            switch(any, row),
-            bytes(row.arena_bytes),
-            grouped(row.arena_bytes),
-            if row.lower_bound_bytes > 0 {
-                format!("{:.4}", row.ratio)
-            } else {
-                String::new()
-            },
-            format!("{:.1}", row.elapsed_ms),
-        ];
-        cells.extend(verdict(table).map(|_| beyond(row)));
-        grid.row(cells);
-    }
-    grid
-}
-
-/// The column for what does not fit, where there is something.
-fn verdict(table: &Json) -> Option<Column> {
-    let mut rows = table.rows.iter();
-    rows.any(|row| row.fits == Some(false))
-        .then(|| left("fits", 4))
-}
-
-fn beyond(row: &Row) -> String {
-    match row.fits {
-        Some(false) => "does not fit".into(),
-        _ => String::new(),
-    }
-}
-
-/// What each strategy takes in each memory, and what it spills.
-fn memories(table: &Json, names: &[Taken]) -> Grid {
-    let any = table.rows.iter().any(|row| row.in_place);
-    let mut columns = vec![
-        left("strategy", 0),
-        left("in-place", 3),
-        right("spilled", 0),
-    ];
-    columns.extend(names.iter().map(|taken| named(&taken.name, 1)));
-    columns.extend([right("together", 1), right("ms", 2)]);
-    columns.extend(verdict(table));
-    let mut grid = Grid::new(columns);
-    for row in &table.rows {
-        let spilled = row.spilled_traffic_bytes.map_or_else(String::new, grouped);
-        let mut cells = vec![row.strategy.into(), switch(any, row), spilled];
-        cells.extend(row.arenas.iter().map(|taken| grouped(taken.bytes)));
-        cells.extend([grouped(row.arena_bytes), format!("{:.1}", row.elapsed_ms)]);
-        cells.extend(verdict(table).map(|_| beyond(row)));
-        grid.row(cells);
-    }
-    grid
 }

@@ -33,7 +33,7 @@ struct Json {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     spread: Option<summary::spread::SpreadJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    kept: Option<summary::spread::KeptJson>,
+    kept: Option<summary::kept::KeptJson>,
     #[serde(flatten)]
     conflicts: conflict::Told,
 }
@@ -122,7 +122,7 @@ fn json(session: &Session, capacity: Option<u64>, verdict: Option<&Verdict>) -> 
         search: summary::search(session),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spread: summary::spread::json(session),
-        kept: summary::spread::kept_json(session),
+        kept: summary::kept::json(session),
         conflicts: verdict.map_or_else(conflict::Told::default, |verdict| verdict.json(session)),
     }
 }

@@ -7,6 +7,7 @@ use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::{Lifetimes, Profile};
 use bayplan_planner::file::plan_file::PlanFile;
 use bayplan_planner::{Bounds, CheckedPlan, check};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The settings of a plan as its options name them.
@@ -89,15 +90,31 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
         .map(|part| certify(part, checked.clone()))
         .transpose()?;
     Ok(Session {
+        status: make::stopped(&file.options),
+        graph,
+        profile: file.profile,
+        options: file.options,
+        ..given(input, checked, bounds, started)
+    })
+}
+
+/// The session of a plan that was not made here, and of which nothing but its bounds is known.
+pub(crate) fn given(
+    input: String,
+    checked: CheckedPlan,
+    bounds: Bounds,
+    started: Instant,
+) -> Session {
+    Session {
         input,
         checked,
         bounds,
         tried: Vec::new(),
         nodes: 0,
-        status: make::stopped(&file.options),
-        graph,
-        profile: file.profile,
-        options: file.options,
+        status: None,
+        graph: None,
+        profile: Profile::bayplan().name.to_owned(),
+        options: BTreeMap::new(),
         effort: Effort::default(),
         elapsed: started.elapsed(),
         warnings: Vec::new(),
@@ -105,7 +122,7 @@ pub(crate) fn from_file(input: String, file: PlanFile<GraphPart>) -> Result<Sess
         kept: None,
         spills_least: false,
         asked: None,
-    })
+    }
 }
 
 fn certify(part: GraphPart, checked: CheckedPlan) -> Result<GraphSide, Failure> {

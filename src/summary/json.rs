@@ -1,7 +1,7 @@
 //! The stable keys of a plan in JSON.
 
 use super::figures::Figures;
-use super::{base_alignment, in_place, intermediates, spread, unplanned_bodies, within};
+use super::{base_alignment, in_place, intermediates, kept, spread, unplanned_bodies, within};
 use crate::conflict;
 use crate::session::Session;
 use bayplan_planner::Status;
@@ -50,7 +50,7 @@ pub(crate) struct Json {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     spread: Option<spread::SpreadJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    kept: Option<spread::KeptJson>,
+    kept: Option<kept::KeptJson>,
     #[serde(flatten)]
     conflicts: conflict::Told,
     /// What is told beside the plan.
@@ -137,7 +137,7 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         conflicts: conflict::Told::default(),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spread: spread::json(session),
-        kept: spread::kept_json(session),
+        kept: kept::json(session),
         warnings: session.warnings.iter().map(|w| w.title.clone()).collect(),
     }
 }

@@ -1,17 +1,16 @@
-//! Several memories, and an earlier plan: what each holds, what was spilled and why, what moved.
+//! Several memories: what each holds, what was spilled and why.
 
 use super::row;
 use crate::report::grid::{shorten, visible};
-use crate::report::wrap::hung;
 use crate::session::Session;
 use crate::units::{bytes, count, grouped, percent};
 use bayplan_planner::spill::{self, Reason, Residency, Spilled};
-use bayplan_planner::strategy::keep::{Fate, Kept, Why};
+use bayplan_planner::strategy::keep::Fate;
 use bayplan_planner::table::{self, ArenaSummary};
 use bayplan_planner::{ArenaId, BufferId};
 use serde::Serialize;
 
-/// Spilled or moved buffers that the summary lists.
+/// Spilled buffers that the summary lists.
 const LISTED: usize = 5;
 
 /// One memory.
@@ -53,28 +52,6 @@ struct SpilledJson {
     traffic_bytes: u128,
     wanted: String,
     arena: String,
-    reason: String,
-}
-
-/// What became of the earlier plan.
-#[derive(Serialize)]
-pub(crate) struct KeptJson {
-    stay: usize,
-    new: usize,
-    moved: usize,
-    gone: usize,
-    moves: Vec<MoveJson>,
-    new_names: Vec<String>,
-    gone_names: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct MoveJson {
-    name: String,
-    from_arena: String,
-    from: u64,
-    to_arena: String,
-    to: u64,
     reason: String,
 }
 
@@ -152,19 +129,6 @@ pub(super) fn rows(session: &Session) -> Vec<[String; 4]> {
     named.into_iter().map(row).collect()
 }
 
-/// Lines on spilled traffic and on what moved.
-pub(super) fn lines(session: &Session, columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    if several(session) {
-        let held = spill::residency(&session.checked);
-        lines.extend(spilled_lines(session, &held, columns));
-    }
-    if let Some(kept) = &session.kept {
-        lines.extend(kept_lines(session, kept, columns));
-    }
-    lines
-}
-
 /// What the traffic of a plan is counted in.
 fn unit(session: &Session) -> &'static str {
     if session.graph.is_some() {
@@ -174,7 +138,12 @@ fn unit(session: &Session) -> &'static str {
     }
 }
 
-fn spilled_lines(session: &Session, held: &Residency, columns: usize) -> Vec<String> {
+/// Lines on spilled traffic.
+pub(super) fn lines(session: &Session, columns: usize) -> Vec<String> {
+    if !several(session) {
+        return Vec::new();
+    }
+    let held = &spill::residency(&session.checked);
     let share = |part: u128| {
         if held.traffic == 0 {
             1.0
@@ -257,95 +226,6 @@ pub(crate) fn why_spilled(session: &Session, buffer: BufferId) -> Option<String>
     Some(reason(session, one))
 }
 
-fn kept_lines(session: &Session, kept: &Kept, columns: usize) -> Vec<String> {
-    let [stay, new, moved, gone] = kept.counts();
-    let mut lines = vec![format!(
-        "kept      {} of {} stay, {moved} moved, {new} new, {gone} gone",
-        grouped(stay as u64),
-        count(stay + moved + gone, "earlier buffer")
-    )];
-    if session.height() > session.bound() && stay > 0 {
-        lines.extend(hung("          ", &fresh(session, kept), columns));
-    }
-    let moves = moves(session, kept);
-    for one in moves.iter().take(LISTED) {
-        let place = |arena: &str, offset: u64| {
-            if several(session) || one.from_arena != one.to_arena {
-                format!("{} {}", visible(arena), grouped(offset))
-            } else {
-                grouped(offset)
-            }
-        };
-        let text = format!(
-            "{} from {} to {}: {}",
-            shorten(&visible(&one.name), 28),
-            place(&one.from_arena, one.from),
-            place(&one.to_arena, one.to),
-            one.reason
-        );
-        lines.extend(hung("moved     ", &text, columns));
-    }
-    let more = moves.len().saturating_sub(LISTED);
-    if more > 0 {
-        let more = grouped(more as u64);
-        lines.push(format!("          and {more} more (--json lists all)"));
-    }
-    lines
-}
-
-/// What the plan would be without the earlier one.
-fn fresh(session: &Session, kept: &Kept) -> String {
-    let Some(heights) = &kept.fresh else {
-        return "they stay within the height of before; a plan without them was not tried".into();
-    };
-    let height = session.temporaries().map(|arena| heights[arena]);
-    let height = height.fold(0, u64::saturating_add);
-    format!(
-        "without --keep, the best plan found takes {}",
-        bytes(height)
-    )
-}
-
-fn moves(session: &Session, kept: &Kept) -> Vec<MoveJson> {
-    let problem = session.checked.problem();
-    let moved = kept.fates.iter().filter_map(|(id, fate)| match fate {
-        Fate::Moved { from, why } => Some((id, from, why)),
-        _ => None,
-    });
-    let row = |(id, from, why): (BufferId, &bayplan_planner::strategy::keep::Old, &Why)| {
-        let place = session.checked.plan().places[id];
-        let buffer = &problem.buffers()[id];
-        let mut reason = words(why);
-        if buffer.size() != from.size() {
-            let (before, now) = (grouped(from.size()), grouped(buffer.size()));
-            reason = format!("{reason} ({before} bytes before, {now} now)");
-        } else if buffer.lifetime() != from.lifetime() {
-            let (before, now) = (from.lifetime(), buffer.lifetime());
-            reason = format!("{reason} (live in {before} before, {now} now)");
-        }
-        MoveJson {
-            name: buffer.name.clone(),
-            from_arena: kept.arenas[from.arena].0.clone(),
-            from: from.offset,
-            to_arena: problem.arenas()[place.arena].name.clone(),
-            to: place.offset,
-            reason,
-        }
-    };
-    moved.map(row).collect()
-}
-
-fn words(why: &Why) -> String {
-    match why {
-        Why::Collides { with } => format!("it would meet `{}`", visible(with)),
-        Why::Arena => "its memory is gone, or may not hold it now".into(),
-        Why::Given => "its offset is given now".into(),
-        Why::Misaligned => "its old offset is not aligned".into(),
-        Why::Capacity => "it would end beyond the capacity".into(),
-        Why::MadeRoom => "it makes room".into(),
-    }
-}
-
 /// The memories for JSON, where temporaries are in several or in a limited one.
 pub(crate) fn json(session: &Session) -> Option<SpreadJson> {
     let named = named(session)?;
@@ -389,22 +269,5 @@ pub(crate) fn json(session: &Session) -> Option<SpreadJson> {
         resident_traffic_bound: most_resident(session, &held),
         traffic_optimal: spills_least(session, &held).then_some(true),
         spilled: spilled.collect(),
-    })
-}
-
-/// What became of the earlier plan, for JSON.
-pub(crate) fn kept_json(session: &Session) -> Option<KeptJson> {
-    let kept = session.kept.as_ref()?;
-    let [stay, new, moved, gone] = kept.counts();
-    let buffers = session.checked.problem().buffers();
-    let fresh = kept.fates.iter().filter(|(_, fate)| **fate == Fate::New);
-    Some(KeptJson {
-        stay,
-        new,
-        moved,
-        gone,
-        moves: moves(session, kept),
-        new_names: fresh.map(|(id, _)| buffers[id].name.clone()).collect(),
-        gone_names: kept.gone.iter().map(|old| old.name.clone()).collect(),
     })
 }

@@ -21,6 +21,7 @@
 //! Both need the nodes to stay together in the order of the file.
 
 use crate::ir::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What becomes of the bodies of branches and loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,4 +46,41 @@ pub struct OpaqueBodies {
     pub node: NodeId,
     /// Sum of the sizes of all results of operators in its bodies, and in bodies that those run.
     pub bytes: u64,
+}
+
+/// Which results of a choice may lie in the bytes of what they are chosen from: pairs of these, each once, in the
+/// order of `chosen` (results by body). What is chosen from at several places is in none of them: a result
+/// written there would destroy another candidate. So would one over the condition.
+pub(super) fn over_candidates<T: Copy + Ord>(
+    chosen: &[Vec<T>],
+    condition: T,
+    results: &[T],
+) -> Vec<(T, T)> {
+    let mut places: BTreeMap<T, BTreeSet<usize>> = BTreeMap::new();
+    for made in chosen {
+        for (place, &from) in made.iter().enumerate() {
+            places.entry(from).or_default().insert(place);
+        }
+    }
+    let once = |from: &T| places.get(from).is_some_and(|places| places.len() == 1);
+    let pairs = chosen
+        .iter()
+        .flat_map(|made| made.iter().copied().zip(results.iter().copied()));
+    let mut told = BTreeSet::new();
+    pairs
+        .filter(|pair| once(&pair.0) && pair.0 != condition && told.insert(*pair))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::over_candidates;
+
+    #[test]
+    fn a_candidate_at_two_places_and_the_condition_are_not_written_over() {
+        let chosen = [vec!['a', 'b', 'c', 'p'], vec!['a', 'c', 'd', 'e']];
+        let pairs = over_candidates(&chosen, 'p', &['w', 'x', 'y', 'z']);
+        let expected = [('a', 'w'), ('b', 'x'), ('d', 'y'), ('e', 'z')];
+        assert_eq!(pairs, expected);
+    }
 }

@@ -6,15 +6,16 @@
 //! starts where `x` starts, is not larger, and has elements of the same size. The rule set is a
 //! superset of ggml's (`ggml_gallocr_allocate_node`), each refusal kept as data.
 
-use super::{Builder, Member, Reason, Role};
-use crate::ir::{NodeId, TensorId};
-use crate::lifetimes::survives;
+use super::Reason;
+use super::builder::Builder;
+use super::live::Occupant;
+use crate::ir::{NodeId, Role, TensorId};
 use bayplan_planner::Step;
 
 impl Builder<'_> {
     /// Why `output` of `node` may not be written over `input`; nothing if it may.
     pub(super) fn refuse_in_place(
-        &self,
+        &mut self,
         node: NodeId,
         input: TensorId,
         output: TensorId,
@@ -39,18 +40,24 @@ impl Builder<'_> {
             return Some(Reason::ElementSize);
         }
         let (class, offset) = self.storage.homes[input]?;
-        let class = &self.storage.classes[class];
-        if let Some(reason) = self.refuse_root(node, class.root(), output) {
+        let root = self.storage.classes[class].root();
+        if let Some(reason) = self.refuse_root(node, root, output) {
             return Some(reason);
         }
         if !self.offsets_agree(class, output, offset) {
             return Some(Reason::FixedElsewhere);
         }
-        let written = (offset, offset + o.bytes);
-        class
-            .members
-            .iter()
-            .find_map(|member| self.refuse_member(node, input, member, written))
+        let written = offset..offset + o.bytes;
+        let mut index = 0;
+        while let Some(member) = self.live[class].get(index) {
+            if member.meets(&written)
+                && let Some(reason) = self.refuse_member(node, input, member)
+            {
+                return Some(reason);
+            }
+            index += 1;
+        }
+        None
     }
 
     /// Whether the class is ours to write at all.
@@ -72,29 +79,17 @@ impl Builder<'_> {
         None
     }
 
-    /// Whether overwriting `written` at `node` destroys what this member still means.
-    fn refuse_member(
-        &self,
-        node: NodeId,
-        input: TensorId,
-        member: &Member,
-        written: (u64, u64),
-    ) -> Option<Reason> {
+    /// Whether overwriting this member at `node` destroys what it still means.
+    fn refuse_member(&mut self, node: NodeId, input: TensorId, member: Occupant) -> Option<Reason> {
         let tensor = member.tensor;
         let described = &self.graph.tensors()[tensor];
-        let step = self.schedule.step(node);
-        let end = member.offset + described.bytes;
-        let empty = described.bytes == 0 || written.0 == written.1;
-        let overlaps = !empty && member.offset < written.1 && written.0 < end;
-        if !overlaps {
-            return None;
-        }
         if self.graph.producer(tensor) == Some(node) {
             return Some(Reason::TakenBy(tensor));
         }
-        let updated_here =
-            described.role == Role::State && self.graph.nodes()[node].writes.contains(&tensor);
-        if survives(self.graph, tensor, self.policy.reuse_inputs) && !updated_here {
+        if described.role == Role::State && self.graph.nodes()[node].writes.contains(&tensor) {
+            return None;
+        }
+        let Some(over) = member.over else {
             let plain_input =
                 described.role == Role::Input && !described.keep && !described.is_output;
             let reason = if plain_input {
@@ -103,20 +98,12 @@ impl Builder<'_> {
                 Reason::MustSurvive
             };
             return Some(reason(tensor));
-        }
-        if updated_here {
-            return None;
-        }
-        let life = self.lifetimes.get(tensor)?;
-        let later = self
-            .graph
-            .readers(tensor)
-            .iter()
-            .find(|&&reader| self.schedule.step(reader) > step);
-        if let Some(&reader) = later {
+        };
+        let step = self.schedule.step(node);
+        if let Some(reader) = self.later_reader(tensor, step) {
             return Some(Reason::StillReadBy(reader, tensor));
         }
-        let operand = tensor != input && life.end == Step(step.0 + 1);
+        let operand = tensor != input && over == Step(step.0 + 1);
         operand.then_some(Reason::OtherOperand(tensor))
     }
 }

@@ -1,7 +1,7 @@
 //! The in-place rule case by case.
 
 use super::*;
-use crate::GraphBuilder;
+use crate::{GraphBuilder, Role};
 
 fn decide(build: impl FnOnce(&mut GraphBuilder), policy: Policy) -> Vec<String> {
     let mut model = GraphBuilder::new("case");
@@ -135,6 +135,36 @@ fn another_operand_in_the_same_bytes_forbids_it() {
         got,
         ["a->low taken", "a->high taken", "low->y OtherOperand"]
     );
+}
+
+#[test]
+fn a_member_that_is_still_read_forbids_it_however_many_joined_since() {
+    let got = decide(
+        |m| {
+            let x = m.tensor("x", 64, Role::Input);
+            let a = m.tensor("a", 64, Role::Activation);
+            let [low, mid] = ["low", "mid"].map(|n| m.tensor(n, 32, Role::Activation));
+            let mut last = m.tensor("high", 16, Role::Activation);
+            let [z, y] = ["z", "y"].map(|n| m.tensor(n, 32, Role::Output));
+            m.node("make", "Op", &[x], &[a]);
+            m.node("split", "Split", &[a], &[low, mid, last])
+                .slice(a, low, 0)
+                .slice(a, mid, 16)
+                .slice(a, last, 48);
+            for i in 0..100 {
+                let next = m.tensor(format!("h{i}"), 16, Role::Activation);
+                m.node(format!("relu{i}"), "Relu", &[last], &[next])
+                    .in_place(last, next);
+                last = next;
+            }
+            m.node("low", "Op", &[low, last], &[z]).in_place(low, z);
+            m.node("mid", "Op", &[mid, last], &[y]).in_place(mid, y);
+        },
+        REUSE,
+    );
+    assert_eq!(got.len(), 105);
+    assert!(got[3..103].iter().all(|row| row.ends_with(" taken")));
+    assert_eq!(got[103..], ["low->z StillReadBy", "mid->y taken"]);
 }
 
 #[test]

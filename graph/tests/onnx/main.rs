@@ -11,5 +11,7 @@ mod cases;
 mod control;
 mod damage;
 mod make;
+#[path = "../shared/policies.rs"]
+mod policies;
 #[path = "../shared/turns.rs"]
 mod turns;

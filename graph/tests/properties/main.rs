@@ -9,6 +9,8 @@ mod generate;
 mod machine;
 mod memory;
 mod plans;
+#[path = "../shared/policies.rs"]
+mod policies;
 mod refusals;
 mod stock;
 mod subgraphs;

@@ -1,9 +1,8 @@
 //! Several memories: every graph's plan is certified, and running it changes no byte.
 
-use crate::machine::differs;
-use crate::plans::{graphs, policies};
+use crate::plans::{graphs, runs};
+use crate::policies::policies;
 use crate::tape::Tape;
-use bayplan_graph::certify::clobbers;
 use bayplan_graph::plan_file::GraphPart;
 use bayplan_graph::{Graph, GraphPlan, GraphPlanError, PlanOptions, Policy, Role, Spot, plan};
 use bayplan_planner::memory::{Memory, MemoryError, PERSISTENT};
@@ -51,16 +50,8 @@ fn options<'a>(policy: Policy, memory: &Memory, keep: Option<&'a Earlier>) -> Pl
 
 fn sound(graph: &Arc<Graph>, policy: Policy, memory: &Memory, planned: &GraphPlan) {
     let certified = &planned.certified;
-    let (schedule, locations) = (certified.schedule(), certified.locations());
-    let reuse = policy.reuse_inputs;
-    assert_eq!(
-        clobbers(graph, schedule, certified.checked(), locations, reuse),
-        []
-    );
-    assert!(
-        !differs(graph, schedule.order(), locations, reuse),
-        "{policy:?} {locations:?}"
-    );
+    runs(graph, policy, certified);
+    let locations = certified.locations();
     let arenas = certified.checked().problem().arenas();
     for (id, tensor) in graph.tensors().iter() {
         let Spot::At(place) = locations.tensors[id] else {

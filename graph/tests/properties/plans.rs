@@ -2,38 +2,36 @@
 
 use crate::generate::{self, Case, NODES};
 use crate::machine::differs;
+use crate::policies::{options, policies};
 use crate::tape::{Tape, check};
 use bayplan_graph::certify::clobbers;
-use bayplan_graph::{Graph, GraphPlan, GraphPlanError, PlanOptions, Policy, Role, plan};
+use bayplan_graph::{CertifiedPlan, Graph, GraphPlan, GraphPlanError, Policy, Role, plan};
 use bayplan_planner::ids::Id;
 use bayplan_planner::{ArenaId, Claim, ProblemError};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// All eight.
-pub(crate) fn policies() -> impl Iterator<Item = Policy> {
-    (0..8).map(|bits| Policy {
-        in_place: bits & 1 != 0,
-        views: bits & 2 != 0,
-        reuse_inputs: bits & 4 != 0,
-    })
-}
-
 fn has_fixed(graph: &Graph) -> bool {
     graph.tensors().values().any(|t| t.fixed_offset.is_some())
 }
 
+/// Replays the plan, and runs the graph on it.
+pub(crate) fn runs(graph: &Graph, policy: Policy, certified: &CertifiedPlan) {
+    let (schedule, locations) = (certified.schedule(), certified.locations());
+    let reuse = policy.reuse_inputs;
+    assert_eq!(
+        clobbers(graph, schedule, certified.checked(), locations, reuse),
+        []
+    );
+    assert!(
+        !differs(graph, schedule.order(), locations, reuse),
+        "{policy:?} {locations:?}"
+    );
+}
+
 /// The plan under a policy; nothing where given offsets clash.
 pub(crate) fn planned(graph: &Arc<Graph>, policy: Policy) -> Option<GraphPlan> {
-    let options = PlanOptions {
-        policy,
-        packing: bayplan_planner::Options {
-            work_limit: Some(1 << 15),
-            ..Default::default()
-        },
-        ..PlanOptions::default()
-    };
-    match plan(graph.clone(), &options) {
+    match plan(graph.clone(), &options(policy)) {
         Ok(planned) => Some(planned),
         Err(GraphPlanError::Problem(errors)) => {
             let clash = |e: &ProblemError| matches!(e, ProblemError::FixedClash { .. });
@@ -98,19 +96,10 @@ fn sound(graph: &Arc<Graph>, policy: Policy, planned: &GraphPlan) {
         let naive: u64 = problem.buffers().values().map(|b| rounded(b.size())).sum();
         assert!(certified.arena_bytes() + certified.persistent_bytes() <= naive);
     }
-    let (schedule, locations) = (certified.schedule(), certified.locations());
-    let reuse = policy.reuse_inputs;
-    assert_eq!(
-        clobbers(graph, schedule, certified.checked(), locations, reuse),
-        []
-    );
-    assert!(
-        !differs(graph, schedule.order(), locations, reuse),
-        "{policy:?} {locations:?}"
-    );
+    runs(graph, policy, certified);
     if !policy.in_place && !policy.views {
         let (load, _) = planned.bounds.max_loads[ArenaId::from_index(0)];
-        assert_eq!(load, simulated_load(graph, reuse));
+        assert_eq!(load, simulated_load(graph, policy.reuse_inputs));
     }
 }
 

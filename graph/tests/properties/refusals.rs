@@ -4,7 +4,8 @@
 //! whatever happens.
 
 use crate::machine::differs;
-use crate::plans::{graphs, planned, policies};
+use crate::plans::{graphs, planned};
+use crate::policies::policies;
 use crate::tape::Tape;
 use bayplan_graph::format::own;
 use bayplan_graph::ir::Dependency;

@@ -5,7 +5,8 @@
 
 use crate::generate::{Case, NODES};
 use crate::machine::differs;
-use crate::plans::{graphs, policies};
+use crate::plans::graphs;
+use crate::policies::policies;
 use crate::tape::{Tape, check};
 use bayplan_graph::format::file::{GraphFile, OpEntry};
 use bayplan_graph::format::own;

@@ -5,8 +5,9 @@
 //! what really runs. Results are hashes of what a node reads. Copies (into a loop, back, out, of the
 //! branch that ran) are done one after the other, each in its place, as a careless kernel would.
 
+use crate::policies::{options, policies};
 use bayplan_graph::ir::Node;
-use bayplan_graph::{Graph, Locations, NodeId, PlanOptions, Policy, Role, Spot, TensorId, plan};
+use bayplan_graph::{Graph, Locations, NodeId, Role, Spot, TensorId, plan};
 use bayplan_planner::ids::Id;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -293,21 +294,8 @@ impl<'a> Engine<'a> {
 /// Plans and certifies under every policy, and runs each plan several ways.
 pub(crate) fn holds(graph: Graph) {
     let graph = Arc::new(graph);
-    for bits in 0..8 {
-        let policy = Policy {
-            in_place: bits & 1 != 0,
-            views: bits & 2 != 0,
-            reuse_inputs: bits & 4 != 0,
-        };
-        let options = PlanOptions {
-            policy,
-            packing: bayplan_planner::Options {
-                work_limit: Some(1 << 15),
-                ..Default::default()
-            },
-            ..PlanOptions::default()
-        };
-        let planned = plan(graph.clone(), &options);
+    for policy in policies() {
+        let planned = plan(graph.clone(), &options(policy));
         let planned = planned.unwrap_or_else(|error| panic!("{policy:?}: {error}"));
         let locations = planned.certified.locations();
         for seed in 0..6 {

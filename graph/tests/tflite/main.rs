@@ -7,6 +7,8 @@ mod control;
 mod damage;
 mod files;
 mod kernels;
+#[path = "../shared/policies.rs"]
+mod policies;
 mod random;
 mod refused;
 mod resize;

@@ -1,7 +1,8 @@
 //! Damage, and what the checker says of it.
 
 use super::*;
-use crate::ids::{Id, Table};
+use crate::ids::{BufferId, Id, Table};
+use crate::lifetime::Step;
 use crate::plan::Claim;
 use crate::problem::Buffer;
 use crate::witness::{Bound, Witness};

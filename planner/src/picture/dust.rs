@@ -1,6 +1,6 @@
 //! Rectangles too thin to be seen, merged into what they cover on a grid of pixels.
 
-use super::scene::Area;
+use super::area::Area;
 use std::fmt::Write;
 
 /// How much of each pixel is covered. Cells are one pixel, rows from the top.

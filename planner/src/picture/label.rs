@@ -1,6 +1,6 @@
 //! Words inside rectangles, only where they fit, and never one over another.
 
-use super::scene::Area;
+use super::area::Area;
 use super::text;
 
 /// Font sizes tried, the best first.

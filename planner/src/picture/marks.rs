@@ -1,9 +1,10 @@
 //! What is drawn inside the plots: buffers, holes, members, the peak, lines, and their words.
 
+use super::area::Area;
 use super::axis::Band;
 use super::label::{self, Label, Taken};
 use super::load;
-use super::scene::{Area, Item, LEFT, PLOT, Panel, Scene};
+use super::scene::{Item, LEFT, PLOT, Panel, Scene};
 use super::text::{self, coordinate, escape, px};
 use crate::ids::BufferId;
 use crate::table;

@@ -17,6 +17,7 @@
 //! Rectangles are drawn one by one as long as they can be seen; thinner ones are merged into grey
 //! and counted in the footer, so that 100,000 buffers still make a file that opens.
 
+mod area;
 mod axis;
 mod dust;
 mod html;

@@ -3,6 +3,7 @@
 //! Goes in: a plan and its details. Comes out: a [`Scene`], which the SVG and the page both write
 //! down. Rectangles too thin to be seen are no longer known one by one: they become grey [`Dust`].
 
+use super::area::Area;
 use super::axis::{Band, Frame};
 use super::{Details, Member, dust::Dust, text};
 use crate::check::CheckedPlan;
@@ -19,11 +20,8 @@ pub(super) const PLOT: f64 = 972.0;
 pub(super) const WIDTH: f64 = 1200.0;
 /// Free pixels above the height, so that its line shows.
 const HEAD: f64 = 10.0;
-/// Thinner than this in either direction is not drawn by itself.
-const THIN: f64 = 0.3;
 /// An arena with at most this many rectangles has each of them drawn, at least [`VISIBLE`] wide.
 const FEW: usize = 2_000;
-const VISIBLE: f64 = 0.8;
 /// At most this many rectangles are drawn one by one, over all panels.
 const MOST: usize = 80_000;
 /// At most this many arenas get a panel.
@@ -31,40 +29,6 @@ const PANELS: usize = 12;
 /// Notes and members in a tooltip, and characters of each.
 const LINES: usize = 24;
 const LINE: usize = 200;
-
-/// A rectangle in pixels, from the upper left.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Area {
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) w: f64,
-    pub(super) h: f64,
-}
-
-impl Area {
-    /// Whether the two share more than an edge.
-    pub(super) fn meets(&self, other: &Self) -> bool {
-        self.x < other.x + other.w
-            && other.x < self.x + self.w
-            && self.y < other.y + other.h
-            && other.y < self.y + self.h
-    }
-
-    fn pixels(&self) -> f64 {
-        self.w * self.h
-    }
-
-    /// The same, large enough to be seen, still inside the plot.
-    fn visible(self, bay: &Band) -> Self {
-        let (w, h) = (self.w.max(VISIBLE), self.h.max(VISIBLE));
-        let (x, y) = (self.x.min(PLOT - w), self.y.min(bay.height - h));
-        Self { x, y, w, h }
-    }
-
-    fn is_thin(&self) -> bool {
-        self.w < THIN || self.h < THIN
-    }
-}
 
 /// A buffer with its visible rectangles.
 #[derive(Clone, Debug)]
@@ -180,7 +144,14 @@ impl<'a> Scene<'a> {
         let few = rects.len() <= FEW;
         let place = |&(id, rect): &(BufferId, Rect)| {
             let area = self.area(&bay, id, rect);
-            (id, if few { area.visible(&bay) } else { area })
+            (
+                id,
+                if few {
+                    area.visible(PLOT, bay.height)
+                } else {
+                    area
+                },
+            )
         };
         let areas: Vec<(BufferId, Area)> = rects.iter().map(place).collect();
         let mut room = MOST / panels;

@@ -1,6 +1,7 @@
 //! What is no problem, and what is said of it.
 
 use super::*;
+use crate::ids::Id;
 
 fn refused(buffers: Vec<Buffer>) -> Vec<ProblemError> {
     Problem::single(buffers).unwrap_err().0

@@ -10,7 +10,7 @@ use super::error::OnnxError;
 use super::node::{kind_name, label};
 use super::proto::{Graph, Node};
 use super::walk::{Body, Kind, Step, Walk, words};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::format::bodies::over_candidates;
 
 impl<'a> Walk<'a> {
     /// Inlines both branches and adds the choice.
@@ -73,30 +73,20 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Which results may lie in the bytes of what they are chosen from. What is chosen from at
-    /// several places is not offered: a result written there would destroy another candidate.
+    /// Which results may lie in the bytes of what they are chosen from, ascending.
     fn offered(
         &self,
         condition: usize,
         chosen: &[Vec<usize>],
         outputs: &[usize],
     ) -> Vec<(usize, usize)> {
-        let mut places: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for results in chosen {
-            for (position, &id) in results.iter().enumerate() {
-                places.entry(id).or_default().insert(position);
-            }
-        }
-        let mut offers = BTreeSet::new();
-        for results in chosen {
-            for (&from, &to) in results.iter().zip(outputs) {
-                let once = places.get(&from).is_some_and(|places| places.len() == 1);
-                if once && from != condition {
-                    offers.extend(self.offer(from, to));
-                }
-            }
-        }
-        offers.into_iter().collect()
+        let pairs = over_candidates(chosen, condition, outputs);
+        let offers = pairs
+            .into_iter()
+            .filter_map(|(from, to)| self.offer(from, to));
+        let mut offers: Vec<_> = offers.collect();
+        offers.sort_unstable();
+        offers
     }
 
     /// The offer to write `to` over `from`, if they are such that it can be taken.

@@ -8,8 +8,9 @@ use super::build::{Builder, Frame};
 use super::error::TfliteError;
 use super::model::Place;
 use super::schema::Operator;
+use crate::format::bodies::over_candidates;
 use crate::ir::{Role, TensorId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 impl<'m> Builder<'m> {
     /// Adds the `IF` at `place` with its branches.
@@ -141,30 +142,17 @@ impl<'m> Builder<'m> {
         Ok(())
     }
 
-    /// Which results may lie in the bytes of what they are chosen from. What is chosen from at
-    /// several places is not offered: a result written there would destroy another candidate.
+    /// Which results may lie in the bytes of what they are chosen from.
     fn offers(
         &self,
         chosen: &[Vec<TensorId>],
         condition: TensorId,
         results: &[TensorId],
     ) -> Vec<(TensorId, TensorId)> {
-        let mut places: BTreeMap<TensorId, BTreeSet<usize>> = BTreeMap::new();
-        for made in chosen {
-            for (position, &id) in made.iter().enumerate() {
-                places.entry(id).or_default().insert(position);
-            }
-        }
-        let mut offers = Vec::new();
-        for made in chosen {
-            for (&id, &result) in made.iter().zip(results) {
-                let once = places.get(&id).is_some_and(|places| places.len() == 1);
-                if once && id != condition && !offers.contains(&(id, result)) {
-                    offers.extend(self.offer(id, result));
-                }
-            }
-        }
-        offers
+        let pairs = over_candidates(chosen, condition, results).into_iter();
+        pairs
+            .filter_map(|(from, to)| self.offer(from, to))
+            .collect()
     }
 
     /// The offer to write `to` over `from`, if they are such that it can be taken.

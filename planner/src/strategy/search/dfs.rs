@@ -22,45 +22,9 @@
 
 use super::failed::{Failed, Key};
 use super::keys::Order;
+use super::rules::Rules;
 use super::state::{Mark, PLACED, State};
 use std::ops::Range;
-
-/// Which prunings are in force. None changes what is found to be possible; tests switch them off one
-/// by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
-pub struct Rules {
-    /// Whoever is passed over must be pushed.
-    pub pushed: bool,
-    /// States searched in vain are not searched again.
-    pub failed: bool,
-    /// Nobody starts above a place that someone could fill.
-    pub dominance: bool,
-    /// Sections must hold what is open in them.
-    pub sections: bool,
-    /// Items that meet nothing have no alternatives.
-    pub alone: bool,
-    /// Twins keep their order.
-    pub twins: bool,
-    /// Pieces are searched apart.
-    pub pieces: bool,
-    /// On level ground an item that meets all others is lowest.
-    pub sunk: bool,
-}
-
-impl Rules {
-    /// All of them.
-    pub const ALL: Self = Self {
-        pushed: true,
-        failed: true,
-        dominance: true,
-        sections: true,
-        alone: true,
-        twins: true,
-        pieces: true,
-        sunk: true,
-    };
-}
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

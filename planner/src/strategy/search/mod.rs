@@ -18,11 +18,14 @@ mod distances;
 mod failed;
 mod keys;
 mod ranges;
+mod rules;
+mod sections;
 mod shape;
 mod state;
 mod turns;
+mod units;
 
-pub use dfs::Rules;
+pub use rules::Rules;
 
 use super::fold::{Folded, fold};
 use crate::bounds::Bounds;

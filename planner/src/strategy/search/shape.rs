@@ -12,50 +12,16 @@
 //! pair may start at one place; then it still finds plans, its failure proves nothing, and `ranges` has the
 //! last word.
 
+use super::sections::{Cover, Rows, covers, load, moments, relief, turned};
+use super::units::{unit, units};
 use crate::ids::{ArenaId, BufferId};
-use crate::lifetime::Step;
-use crate::problem::{Buffer, Problem};
-use std::collections::BTreeMap;
+use crate::problem::Problem;
 
 /// Beyond this many buffers, or this many that meet, nothing is searched.
 const MAX_BUFFERS: usize = 1 << 14;
 const MAX_MEETINGS: usize = 1 << 23;
 /// An arena, and what lives at one step, has fewer units: sums of four such numbers stay within 32 bits.
 const MAX_UNITS: u64 = 1 << 29;
-
-/// Rows of a table without gaps between them.
-#[derive(Debug)]
-pub(super) struct Rows<T> {
-    starts: Vec<u32>,
-    cells: Vec<T>,
-}
-
-impl<T> Rows<T> {
-    fn new(rows: Vec<Vec<T>>) -> Self {
-        let mut starts = vec![0];
-        let mut cells = Vec::new();
-        for row in rows {
-            cells.extend(row);
-            starts.push(u32::try_from(cells.len()).expect("bounded by MAX_MEETINGS"));
-        }
-        Self { starts, cells }
-    }
-
-    pub(super) fn row(&self, index: usize) -> &[T] {
-        &self.cells[self.starts[index] as usize..self.starts[index + 1] as usize]
-    }
-}
-
-/// What an item takes of a section.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cover {
-    /// The section, or the item, that it is about.
-    pub(super) index: u32,
-    /// First unit in use, from the item's offset.
-    pub(super) lo: i32,
-    /// Units in use.
-    pub(super) units: i32,
-}
 
 /// Two items that meet.
 #[derive(Clone, Copy, Debug)]
@@ -199,123 +165,10 @@ fn is_small(problem: &Problem, ids: &[BufferId], unit: u64, height: u64) -> bool
     units(largest, unit).saturating_add(ids.len() as u64) < MAX_UNITS
 }
 
-/// Units that a section has to hold. Where buffers have holes that others lie in, that can be far more than
-/// the arena has.
-fn load(members: &[Cover]) -> u64 {
-    let units = members
-        .iter()
-        .map(|cover| u64::from(cover.units.unsigned_abs()));
-    units.sum()
-}
-
 fn plain(problem: &Problem, id: BufferId) -> bool {
     let mut pairs = problem.pairs().iter();
     let at_zero = matches!(problem.buffers()[id].extent[..], [rect] if rect.lo == 0);
     at_zero && !pairs.any(|p| p.lower == id || p.upper == id)
-}
-
-fn units(bytes: u64, unit: u64) -> u64 {
-    bytes.div_ceil(unit)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// Bytes in a unit.
-fn unit(problem: &Problem, arena: ArenaId, ids: &[BufferId]) -> u64 {
-    let buffer = |id: &BufferId| &problem.buffers()[*id];
-    let grid = ids.iter().fold(0, |unit, &id| {
-        let fixed = problem.buffers()[id].fixed_offset.unwrap_or(0);
-        gcd(gcd(unit, problem.alignment(id, arena)), fixed)
-    });
-    let grid = grid.max(1);
-    // What divides every alignment, given offset, size and distance, all of them in grid steps.
-    let numbers = ids.iter().flat_map(|id| {
-        let edges = buffer(id)
-            .extent
-            .iter()
-            .flat_map(move |rect| [rect.lo / grid, rect.hi.div_ceil(grid)]);
-        edges.chain([buffer(id).fixed_offset.unwrap_or(0) / grid])
-    });
-    let distances = problem
-        .pairs()
-        .iter()
-        .map(|pair| pair.distance.div_ceil(grid));
-    let common = numbers.chain(distances).fold(0, gcd).max(1);
-    // An alignment that does not divide by the common step keeps all steps.
-    let aligned = ids.iter().all(|&id| {
-        (common.is_multiple_of(problem.alignment(id, arena) / grid))
-            || (problem.alignment(id, arena) / grid).is_multiple_of(common)
-    });
-    if aligned { grid * common } else { grid }
-}
-
-/// A step in each maximal clique of rectangles.
-fn moments(problem: &Problem, ids: &[BufferId]) -> Vec<Step> {
-    let mut events: Vec<(Step, bool)> = Vec::new();
-    for &id in ids {
-        for rect in &problem.buffers()[id].extent {
-            events.push((rect.steps.start, true));
-            events.push((rect.steps.end, false));
-        }
-    }
-    events.sort_unstable();
-    let mut moments = Vec::new();
-    let mut grew = false;
-    let mut last_start = Step(0);
-    for (step, starts) in events {
-        if starts {
-            (grew, last_start) = (true, step);
-        } else if grew {
-            moments.push(last_start);
-            grew = false;
-        }
-    }
-    moments
-}
-
-/// What each item takes of which section, and whether that is all and nothing but what it uses.
-fn covers(
-    problem: &Problem,
-    ids: &[BufferId],
-    moments: &[Step],
-    unit: u64,
-) -> (Vec<Vec<Cover>>, bool) {
-    let mut exact = true;
-    let rows = ids.iter().map(|&id| {
-        let mut row: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-        for rect in &problem.buffers()[id].extent {
-            let from = moments.partition_point(|&moment| moment < rect.steps.start);
-            let to = moments.partition_point(|&moment| moment < rect.steps.end);
-            for section in from..to {
-                let range = row.entry(section).or_insert((rect.lo, rect.hi));
-                exact &= *range == (rect.lo, rect.hi);
-                *range = (range.0.min(rect.lo), range.1.max(rect.hi));
-            }
-        }
-        let small = |bytes: u64| i32::try_from(bytes).expect("bounded by MAX_UNITS");
-        let cover = |(section, (lo, hi)): (usize, (u64, u64))| Cover {
-            index: u32::try_from(section).expect("sections are fewer than rectangles"),
-            lo: small(lo / unit),
-            units: small(units(hi, unit) - lo / unit),
-        };
-        row.into_iter().map(cover).collect()
-    });
-    let rows = rows.collect();
-    (rows, exact)
-}
-
-/// Rows by section of rows by item.
-fn turned(covers: &[Vec<Cover>], sections: usize) -> Vec<Vec<Cover>> {
-    let mut members = vec![Vec::new(); sections];
-    for (item, row) in covers.iter().enumerate() {
-        for cover in row {
-            let index = u32::try_from(item).expect("bounded by MAX_BUFFERS");
-            members[cover.index as usize].push(Cover { index, ..*cover });
-        }
-    }
-    members
 }
 
 /// Who meets whom, and at which distances.
@@ -365,38 +218,4 @@ fn paired(problem: &Problem, (lower, upper): (BufferId, BufferId), apart: i32, u
         .filter(|pair| pair.lower == lower);
     let least = pair.and_then(|pair| i32::try_from(pair.distance.div_ceil(unit)).ok());
     least.map_or(apart, |least| least.min(apart))
-}
-
-/// By section, the most that the pairs in it can share; never more than is there.
-fn relief(
-    problem: &Problem,
-    ids: &[BufferId],
-    moments: &[Step],
-    members: &[Vec<Cover>],
-    unit: u64,
-) -> Vec<i32> {
-    let mut relief = vec![0_i32; moments.len()];
-    if problem.pairs().is_empty() {
-        return relief;
-    }
-    let here: std::collections::BTreeSet<BufferId> = ids.iter().copied().collect();
-    let live = |id: BufferId, moment: Step| -> u64 {
-        let buffer: &Buffer = &problem.buffers()[id];
-        let rects = buffer.extent.iter().filter(|r| r.steps.contains(moment));
-        rects.map(|r| r.bytes()).sum()
-    };
-    for pair in problem.pairs() {
-        if here.contains(&pair.lower) && here.contains(&pair.upper) {
-            for (section, &moment) in moments.iter().enumerate() {
-                let shared = live(pair.lower, moment).min(live(pair.upper, moment));
-                let shared = i32::try_from(units(shared, unit)).expect("bounded by MAX_UNITS");
-                relief[section] = relief[section].saturating_add(shared);
-            }
-        }
-    }
-    for (relief, members) in relief.iter_mut().zip(members) {
-        let load = i32::try_from(load(members)).expect("bounded by MAX_UNITS");
-        *relief = load.min(*relief);
-    }
-    relief
 }

@@ -5,7 +5,8 @@
 //! those open ones that begin before s and end in it or behind it. All but `least` is undone by taking an item back; `least` by
 //! the trail.
 
-use super::shape::{Cover, Shape};
+use super::sections::Cover;
+use super::shape::Shape;
 
 pub(super) struct State<'s> {
     pub(super) shape: &'s Shape,
