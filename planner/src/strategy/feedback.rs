@@ -32,7 +32,7 @@ const PATIENCE: usize = 40;
 
 /// How long, and who is told.
 pub(super) struct Limits<'a> {
-    /// Buffers to place and floors to correct, over all rounds and lanes.
+    /// Buffers to place and floors to correct, over all rounds and lanes (times rectangles that are given).
     pub(super) buffers: u64,
     /// Seed of the noise of repair.
     pub(super) seed: u64,
@@ -113,13 +113,19 @@ pub(super) fn run(problem: &Problem, best: &mut Best, limits: &Limits<'_>) {
         .map(|&how| Lane::new(problem, how, limits.tick))
         .collect();
     let mut lanes = lanes.unwrap_or_default();
+    let given = problem
+        .buffers()
+        .values()
+        .filter(|b| b.fixed_offset.is_some());
+    // Each place is looked at beside what is given.
+    let costs = 1 + given.map(|b| b.extent.len() as u64).sum::<u64>();
     let mut spent = 0;
     let repair = Repair::new(problem, limits.seed);
     loop {
         lanes.retain(|lane| lane.vain < PATIENCE);
         let corrected: usize = lanes.iter().map(|lane| lane.placer.corrected).sum();
-        spent += (problem.buffers().len() * lanes.len()) as u64;
-        if lanes.is_empty() || spent + corrected as u64 > limits.buffers {
+        spent += (problem.buffers().len() * lanes.len()) as u64 * costs;
+        if lanes.is_empty() || spent + corrected as u64 * costs > limits.buffers {
             return;
         }
         let plans = lanes.par_iter_mut();
