@@ -7,7 +7,8 @@ use crate::report::wrap::hung;
 use crate::session::{self, Session};
 use crate::units::{count, exact, grouped};
 use bayplan_planner::conflict::{Cause, shortfalls, too_much};
-use bayplan_planner::{Answer, ArenaId, BufferId, Conflict, Options, Strategy, conflict};
+use bayplan_planner::strategy::improve;
+use bayplan_planner::{Answer, ArenaId, BufferId, Conflict, Options, Status, Strategy, conflict};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -100,8 +101,10 @@ fn asked<T>(
 ) -> Result<T, Failure> {
     let answer = session::watched(|report| {
         let mut options = session::packing(Strategy::ALL.to_vec(), &session.effort, report);
-        if !searching {
+        // A time limit that is used up is not begun again.
+        if !searching || session.status.is_some_and(Status::was_cut) {
             options.work_limit = Some(0);
+            options.improve = improve::Effort::of(0);
         }
         ask(&options)
     });
@@ -211,6 +214,9 @@ pub(crate) fn reason(session: &Session, conflict: &Conflict) -> String {
                     listed(names)
                 ),
             }
+        }
+        Cause::Packing { .. } if number == 1 => {
+            format!("{those} does not fit into {capacity}{where_to} where it may lie")
         }
         Cause::Packing { .. } => {
             let rest = if conflict.minimal {

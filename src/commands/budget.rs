@@ -162,11 +162,7 @@ impl Verdict {
         let needed = session.height().saturating_add(state);
         let proved = summary::proved(session);
         let figures = summary::Figures::of(session);
-        let title = format!(
-            "a {word} of {} does not suffice: {} are needed",
-            exact(budget),
-            exact(needed)
-        );
+        let title = title(self.fits, figures.optimal, (word, budget), needed);
         let smallest = if figures.optimal {
             format!(
                 "the smallest {word} that works is {}: no plan is smaller",
@@ -192,6 +188,18 @@ impl Verdict {
         ));
         let (reason, help) = limit(session, budget, proved, self.fits);
         diagnostic.note(reason).help(help)
+    }
+}
+
+/// What is wrong, and no more than is known.
+fn title(fits: Option<bool>, optimal: bool, (word, budget): (&str, u64), needed: u64) -> String {
+    let (budget, needed) = (exact(budget), exact(needed));
+    match fits {
+        None => {
+            format!("no plan was found for a {word} of {budget}: the lowest one needs {needed}")
+        }
+        _ if optimal => format!("a {word} of {budget} does not suffice: {needed} are needed"),
+        _ => format!("a {word} of {budget} does not suffice: the lowest plan found needs {needed}"),
     }
 }
 

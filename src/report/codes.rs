@@ -112,7 +112,7 @@ const OWN: &[(&str, &str)] = &[
     ),
     (
         "E0701",
-        "It does not fit. The message says what is needed, which step is the fullest, who lives there, and whether a better plan is ruled out (proved) or was only not found.",
+        "No plan was found that fits. The message says whether there is one, what is needed, which step is the fullest, who lives there, and whether a better plan is ruled out (proved) or was only not found.",
     ),
     (
         "E0801",
