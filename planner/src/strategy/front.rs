@@ -3,7 +3,7 @@
 use super::shortage::Shortage;
 use super::stages::Stages;
 use super::stop::{Reason, Stop};
-use super::{Options, Tried, assign, keep, online, quick, with_heights};
+use super::{Options, Strategy, Tried, assign, keep, online, quick, with_heights};
 use crate::bounds::Bounds;
 use crate::check::{self, CheckedPlan, Refused, Violation};
 use crate::ids::{BufferId, Table};
@@ -156,19 +156,17 @@ fn placed(
     options: &Options<'_>,
     stop: &Stop<'_>,
 ) -> Result<Planned, PlannerFault> {
-    // Where the first strategy takes no longer, it is no use.
-    let spare = problem.buffers().len() >= MANY && !online::suits(&problem);
-    let (mut bounds, spare) = if spare {
-        rayon::join(|| Bounds::new(&problem), || Some(quick::place(&problem)))
-    } else {
+    let (mut bounds, spare) = if problem.buffers().len() < MANY {
         (Bounds::new(&problem), None)
+    } else {
+        rayon::join(|| Bounds::new(&problem), || Some(spare(&problem)))
     };
     let mut stages = Stages::new(options, stop);
+    let spare = spare.and_then(|spare| stages.begin_with(&problem, spare));
     stages.run(&problem, &mut bounds);
     let (found, tried, nodes) = (stages.best.plan, stages.best.tried, stages.spent.nodes);
     let best = found.unwrap_or_else(|| {
-        let places = spare.unwrap_or_else(|| quick::place(&problem));
-        with_heights(&problem, places, quick::NAME)
+        spare.unwrap_or_else(|| with_heights(&problem, quick::place(&problem), quick::NAME))
     });
     let status = status(&best, &bounds, options, stop);
     let planned = sealed(problem, best, bounds, status)?;
@@ -177,6 +175,14 @@ fn placed(
         nodes,
         ..planned
     })
+}
+
+/// A plan for those who cannot wait.
+fn spare(problem: &Problem) -> Plan {
+    if online::suits(problem) {
+        return Strategy::StartFirstFit.run(problem);
+    }
+    with_heights(problem, quick::place(problem), quick::NAME)
 }
 
 /// A plan with the claims that the bounds allow, checked.

@@ -7,9 +7,12 @@
 use super::portfolio::Best;
 use super::search::Spent;
 use super::stop::Stop;
-use super::{Options, Progress, Stage, Strategy, feedback, fold, improve, search, with_heights};
+use super::{
+    Options, Progress, Stage, Strategy, Tried, feedback, fold, improve, search, with_heights,
+};
 use crate::bounds::Bounds;
 use crate::ids::{ArenaId, Table};
+use crate::plan::Plan;
 use crate::problem::Problem;
 
 /// From this many buffers on, only the first strategies run: improvement does more than the others.
@@ -41,6 +44,21 @@ impl<'a> Stages<'a> {
             best: Best::default(),
             spent: Spent::default(),
         }
+    }
+
+    /// Takes the plan of [`Self::hasten`]'s strategy where that is what a run would begin with; any other comes
+    /// back.
+    pub(super) fn begin_with(&mut self, problem: &Problem, plan: Plan) -> Option<Plan> {
+        let strategy = Strategy::StartFirstFit;
+        let hastens = self.options.improve.work > 0 && problem.buffers().len() >= HUGE;
+        if !hastens || self.options.strategies != Strategy::ALL || plan.strategy != strategy.name()
+        {
+            return Some(plan);
+        }
+        let heights = Some(plan.heights.clone());
+        self.best.tried.push(Tried { strategy, heights });
+        self.best.offer(problem, plan);
+        None
     }
 
     /// Does all that the options allow. Without `stop` there is a plan then, if there is any strategy.
