@@ -1,5 +1,7 @@
 //! Bytes for people and back.
 
+pub(crate) use bayplan_planner::words::grouped;
+
 /// `1.00 MiB`, `5.74 MiB`, `980 B`: four significant characters at most.
 pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -19,19 +21,6 @@ pub(crate) fn bytes(bytes: u64) -> String {
         usize::from(value < 99.95)
     };
     format!("{value:.digits$} {}", UNITS[unit])
-}
-
-/// `1,048,576`.
-pub(crate) fn grouped(number: impl Into<u128>) -> String {
-    let digits = number.into().to_string();
-    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// `6.32 MiB (6,623,232 bytes)`, `490 bytes`, `1 byte`.

@@ -53,7 +53,7 @@ pub mod strategy;
 pub mod sweep;
 pub mod table;
 pub mod witness;
-mod words;
+pub mod words;
 
 pub use bounds::Bounds;
 pub use check::{CheckedPlan, Violation, check};

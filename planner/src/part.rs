@@ -19,10 +19,18 @@ pub(crate) fn part(problem: &Problem, arena: ArenaId, ids: &[BufferId]) -> Probl
         largest_object: None,
         ..problem.arenas()[arena].clone()
     }];
-    let buffers: Table<BufferId, Buffer> = ids
-        .iter()
-        .map(|&id| problem.buffers()[id].clone().in_arenas(vec![only]))
-        .collect();
+    chosen(problem, ids, arenas.into(), |_| vec![only])
+}
+
+/// `ids` alone, in the order given, each in its `inside` of `arenas`, with the pairs among them.
+pub(crate) fn chosen(
+    problem: &Problem,
+    ids: &[BufferId],
+    arenas: Table<ArenaId, Arena>,
+    inside: impl Fn(BufferId) -> Vec<ArenaId>,
+) -> Problem {
+    let narrow = |&id: &BufferId| problem.buffers()[id].clone().in_arenas(inside(id));
+    let buffers: Table<BufferId, Buffer> = ids.iter().map(narrow).collect();
     let place = ids.iter().enumerate();
     let new: BTreeMap<BufferId, BufferId> = place
         .map(|(index, &id)| (id, BufferId::from_index(index)))
@@ -36,5 +44,5 @@ pub(crate) fn part(problem: &Problem, arena: ArenaId, ids: &[BufferId]) -> Probl
         })
     };
     let pairs = problem.pairs().iter().filter_map(pair).collect();
-    Problem::new(arenas.into(), buffers, pairs).expect("a part of a problem is one")
+    Problem::new(arenas, buffers, pairs).expect("a part of a problem is one")
 }

@@ -1,8 +1,8 @@
 //! Numbers in messages.
 
 /// `1,048,576`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+pub fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn numbers_and_names() {
         for (number, text) in [
-            (0, "0"),
+            (0_u64, "0"),
             (999, "999"),
             (1000, "1,000"),
             (1 << 20, "1,048,576"),

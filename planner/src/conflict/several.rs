@@ -3,8 +3,9 @@
 use super::filter::{self, Attempt, Filter};
 use super::{Answer, Cause, Conflict, conflict};
 use crate::crowd::{self, Crowd, Lists};
-use crate::ids::{ArenaId, BufferId, Id, Table};
-use crate::problem::{Buffer, Pair, Problem};
+use crate::ids::{ArenaId, BufferId};
+use crate::part::chosen;
+use crate::problem::Problem;
 use crate::strategy::{Options, PlannerFault, plan};
 use std::collections::BTreeMap;
 
@@ -101,7 +102,9 @@ fn singles(
     options: &Options<'_>,
 ) -> Result<Vec<Conflict>, PlannerFault> {
     let ids: Vec<BufferId> = problem.buffers().ids().collect();
-    let narrow = some(problem, &ids, |id| lists[id].clone());
+    let narrow = chosen(problem, &ids, problem.arenas().clone(), |id| {
+        lists[id].clone()
+    });
     let mut found = Vec::new();
     for (id, arena) in problem.arenas().iter() {
         if let Some(capacity) = arena.capacity
@@ -126,13 +129,16 @@ fn together(
     }
     let arenas = |id: BufferId| problem.buffers()[id].arenas.clone();
     let ask = |ids: &[BufferId], options: &Options<'_>| {
-        let attempt = match plan(some(problem, ids, arenas), options) {
+        let attempt = match plan(
+            chosen(problem, ids, problem.arenas().clone(), arenas),
+            options,
+        ) {
             Ok(planned) => (Attempt::Fits(planned.height()), planned.nodes),
             Err(fault) => (failed(fault)?, 0),
         };
         Ok(attempt)
     };
-    let whole = some(problem, &ids, arenas);
+    let whole = chosen(problem, &ids, problem.arenas().clone(), arenas);
     let filter = Filter::new(problem, &ask, options);
     let filter::Answer::Fails(found) = filter.answer(&ids, &whole)? else {
         return Ok(None);
@@ -166,24 +172,4 @@ fn failed(fault: PlannerFault) -> Result<Attempt, PlannerFault> {
         PlannerFault::NoRoom(_) | PlannerFault::DoesNotFit { .. } => Ok(Attempt::Unknown(0)),
         fault => Err(fault),
     }
-}
-
-/// `ids` alone, in the order given, with these arenas.
-fn some(problem: &Problem, ids: &[BufferId], arenas: impl Fn(BufferId) -> Vec<ArenaId>) -> Problem {
-    let narrow = |&id: &BufferId| problem.buffers()[id].clone().in_arenas(arenas(id));
-    let buffers: Table<BufferId, Buffer> = ids.iter().map(narrow).collect();
-    let place = ids.iter().enumerate();
-    let new: BTreeMap<BufferId, BufferId> = place
-        .map(|(index, &id)| (id, BufferId::from_index(index)))
-        .collect();
-    let pair = |pair: &Pair| {
-        let (lower, upper) = (*new.get(&pair.lower)?, *new.get(&pair.upper)?);
-        Some(Pair {
-            lower,
-            upper,
-            ..pair.clone()
-        })
-    };
-    let pairs = problem.pairs().iter().filter_map(pair).collect();
-    Problem::new(problem.arenas().clone(), buffers, pairs).expect("a part of a problem is one")
 }

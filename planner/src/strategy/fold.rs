@@ -283,4 +283,36 @@ mod tests {
         ]);
         assert!(fold(&problem.unwrap(), &|| false).is_none());
     }
+
+    /// So many pairs of buffers, the second of each beginning `gap` steps behind the end of the first.
+    fn pairs(gap: u32) -> Vec<Piece> {
+        let arena = ArenaId::from_index(0);
+        let half = u32::try_from(MANY).unwrap() / 2;
+        let halves = (0..half).flat_map(|n| {
+            let at = 20 * (n % 4096);
+            [(at, at + 5), (at + 5 + gap, at + 9 + gap)].map(|steps| (n, Lifetime::from(steps)))
+        });
+        let pieces = halves.enumerate().map(|(part, (n, steps))| Piece {
+            arena,
+            alignment: 1,
+            steps,
+            size: 1 + u64::from(n),
+            part: u32::try_from(part).unwrap(),
+        });
+        pieces.collect()
+    }
+
+    #[test]
+    fn a_sample_of_many_tells_whether_they_fold() {
+        assert!(!is_hopeless(&pairs(0)));
+        // Lifetimes occur eight times each: stacks.
+        assert!(!is_hopeless(&pairs(1)));
+        let mut apart = pairs(1);
+        for (piece, n) in apart.iter_mut().zip(0_u32..) {
+            piece.steps = Lifetime::new(2 * n, 2 * n + 1 + n % 7);
+        }
+        assert!(is_hopeless(&apart));
+        apart.truncate(MANY - 1);
+        assert!(!is_hopeless(&apart), "few are folded to see");
+    }
 }

@@ -239,3 +239,38 @@ impl Letters {
         rank
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Buffer;
+
+    /// Buffers that all end together, with these alignments in turn: positions that were corrected.
+    fn corrected(alignments: &[u64]) -> usize {
+        let buffers = (0..2000_u32)
+            .zip(alignments.iter().cycle())
+            .map(|(n, &alignment)| {
+                let size = 1 + u64::from(n) * 7919 % 4999;
+                Buffer::new(format!("b{n}"), n..2001, size).aligned(alignment)
+            });
+        let problem = Problem::single(buffers.collect()).unwrap();
+        let letters = Letters::new(&problem, Strategy::MinOffsetTwa, &|_| false).unwrap();
+        let mut placer = Placer::new(&problem, &|_| false).unwrap();
+        placer.place(&letters.rank(|_, key| key)).unwrap();
+        placer.corrected
+    }
+
+    #[test]
+    fn few_alignments_need_no_corrections() {
+        assert_eq!(corrected(&[1]), 0);
+        assert_eq!(corrected(&[64]), 0);
+        assert_eq!(corrected(&[16, 64, 16, 256, 24]), 0);
+    }
+
+    #[test]
+    fn many_alignments_need_some() {
+        let many: Vec<u64> = (3..40).step_by(2).collect();
+        let corrected = corrected(&many);
+        assert!(0 < corrected && corrected <= CORRECTIONS, "{corrected}");
+    }
+}

@@ -109,8 +109,8 @@ fn feeds_back(cases: u32, kind: Kind, least: u32) {
 
 #[test]
 fn feedback_lowers_what_the_strategies_left() {
-    feeds_back(200, UNLIMITED, 1);
-    feeds_back(16, LARGE, 1);
+    feeds_back(200, UNLIMITED, 20);
+    feeds_back(16, LARGE, 7);
 }
 
 /// A rectangle of 40,000 steps and 2^24 bytes in so many pieces, the largest one cut next.
