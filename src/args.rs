@@ -75,7 +75,7 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:
   bayplan check model.plan.ron
   bayplan check model.plan.ron --against model.json    and that it is for this very graph
-  bayplan check model.plan.ron --prove                 and that no plan is lower, by another search
+  bayplan check model.plan.ron --prove                 and search again where a search proved the bound
   bayplan check solution.csv --capacity 1MiB")]
     Check(CheckArgs),
     /// Run every strategy and show them beside the bound
@@ -242,7 +242,7 @@ pub(crate) struct DrawArgs {
     /// Picture to write (.svg or .html)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Draw a line at this many bytes, and mark what does not fit below it together
+    /// Draw a line at this many bytes, and mark what does not fit below it together (exit code 0 all the same)
     #[arg(long, alias = "capacity", value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) budget: Option<u64>,
     #[command(flatten)]

@@ -39,7 +39,10 @@ pub(crate) enum Bodies {
 #[derive(Args, Debug, Clone, PartialEq, Eq)]
 #[command(next_help_heading = "Effort")]
 pub(crate) struct Effort {
-    /// Let the exact search visit N nodes, 0: none; the same plan every time (default: about a second)
+    /// Let the exact search visit about N nodes, 0: none; the same plan every time (default: about a second)
+    ///
+    /// Nodes are counted in steps of 256. Plans of 400 buffers and more are improved before, which takes some
+    /// seconds where they are large, with any N.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub(crate) node_limit: Option<u64>,
     /// Take the best plan after this time (30s, 500ms, 2m); another run may find another plan
