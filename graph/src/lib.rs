@@ -35,6 +35,7 @@ pub mod facts;
 pub mod format;
 pub mod infer;
 pub mod ir;
+pub mod kernel;
 pub mod lifetimes;
 pub mod memory;
 pub mod placement;
