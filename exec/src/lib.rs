@@ -1,11 +1,19 @@
-//! Runs a certified plan. **No executor is built yet**: planning, checking and certifying work
-//! without one, and the command's `doctor` says that nothing can be run.
+//! Runs a certified plan, inside exactly the planned bytes.
 //!
-//! What will stand here takes nothing but a [`CertifiedPlan`]: program, reference interpreter, GPU.
+//! ```text
+//! CertifiedPlan + Compute ─build→ Program (commands with arena and offset fixed; pure)
+//! Program + Weights + the caller's memory ─reference→ results
+//! ```
+//!
+//! [`Program`] takes nothing but a [`CertifiedPlan`]: every window comes from it. The [`reference`] interpreter
+//! runs it byte for byte in the order that is stated for each kernel, without allocating.
+
+pub mod program;
+pub mod reference;
+pub mod run;
+pub mod weights;
 
 pub use bayplan_graph::CertifiedPlan;
-
-/// The devices that this build can run a plan on: none yet.
-pub fn devices() -> &'static [&'static str] {
-    &[]
-}
+pub use program::{Command, Dispatch, Program, ProgramError, Window};
+pub use run::{Device, Fault, Memory};
+pub use weights::{Weights, WeightsError};
