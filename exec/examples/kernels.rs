@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a program for people")]
 
+use bayplan_exec::cpu::Cpu;
 use bayplan_exec::reference::{Operand, Reference};
 use bayplan_exec::{Device, devices};
 use bayplan_graph::DType;
@@ -127,7 +128,8 @@ fn main() {
             .collect();
         let operands: Vec<Operand<'_>> = lists.iter().map(|list| Operand::Apart(list)).collect();
         let mut result = vec![0; size(needs.write)];
-        let mut all: Vec<Box<dyn Device>> = vec![Box::new(Reference)];
+        let mut all: Vec<Box<dyn Device>> =
+            vec![Box::new(Reference), Box::new(Cpu::of_kernel(&kernel))];
         for device in &mut all {
             let mut best = f64::INFINITY;
             let begun = Instant::now();
