@@ -93,7 +93,7 @@ fn joined(site: &Site<'_>, then: Vec<Unary>) -> Parts {
         }
     }
     match operands {
-        1 if join.goes_on() => return super::moves::copied(site.input(0)?),
+        1 if join.goes_on() => return Ok(super::moves::copied(site.input(0)?)),
         2 => {}
         3..=MAX_OPERANDS if join.goes_on() => {}
         _ => return Err(format!("no kernel of {operands} operands").into()),
@@ -104,13 +104,13 @@ fn joined(site: &Site<'_>, then: Vec<Unary>) -> Parts {
         dtype,
         broadcast: stretched(site)?,
     };
-    one(Kernel::Map(map), &(0..operands).collect::<Vec<_>>())
+    Ok(one(Kernel::Map(map), &(0..operands).collect::<Vec<_>>()))
 }
 
 /// A mean of one operand, which is all that a kernel without a factor can do.
 fn mean(site: &Site<'_>) -> Parts {
     match site.call.inputs.len() {
-        1 => super::moves::copied(site.input(0)?),
+        1 => Ok(super::moves::copied(site.input(0)?)),
         _ => Err("no kernel of several operands".into()),
     }
 }
@@ -137,7 +137,7 @@ fn pow(site: &Site<'_>) -> Parts {
         dtype: x.dtype,
         broadcast: stretched(site)?,
     };
-    one(Kernel::Map(map), &[0, 1])
+    Ok(one(Kernel::Map(map), &[0, 1]))
 }
 
 fn select(site: &Site<'_>) -> Parts {
@@ -149,5 +149,5 @@ fn select(site: &Site<'_>) -> Parts {
         element: element(a)?,
         broadcast: stretched(site)?,
     };
-    one(Kernel::Select(select), &[0, 1, 2])
+    Ok(one(Kernel::Select(select), &[0, 1, 2]))
 }

@@ -9,7 +9,7 @@ use crate::kernel::{Index, Kernel, Part, Rearrange, Target, row_strides};
 pub(super) fn rule(op: &str) -> Option<Rule> {
     Some(match op {
         "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => {
-            |site| copied(site.input(0)?)
+            |site| Ok(copied(site.input(0)?))
         }
         "Dropout" => dropout,
         "Transpose" => transpose,
@@ -25,7 +25,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
 }
 
 /// One part that copies operand 0.
-pub(super) fn copied(x: &Fact) -> Parts {
+pub(super) fn copied(x: &Fact) -> Vec<Part> {
     let bytes = number(x.bytes());
     one(Kernel::Copy { bytes }, &[0])
 }
@@ -42,7 +42,7 @@ fn dropout(site: &Site<'_>) -> Parts {
         return Err("in training".into());
     }
     site.one_result()?;
-    copied(site.input(0)?)
+    Ok(copied(site.input(0)?))
 }
 
 fn stride(elements: usize) -> Index {
@@ -54,7 +54,7 @@ fn transpose(site: &Site<'_>) -> Parts {
     let (shape, rows) = (dims(x), row_strides(&dims(x)));
     let result: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
     let from = order.iter().map(|&axis| stride(rows[axis]));
-    rearranged(element(x)?, &result, from, 0, None)
+    Ok(rearranged(element(x)?, &result, from, 0, None))
 }
 
 fn slice(site: &Site<'_>) -> Parts {
@@ -69,7 +69,13 @@ fn slice(site: &Site<'_>) -> Parts {
         from.push(Index::Stride(step.ok_or("a step beyond its operand")?));
         shape.push(number(cut.count));
     }
-    rearranged(element(x)?, &shape, one_step(&shape, from), first, None)
+    Ok(rearranged(
+        element(x)?,
+        &shape,
+        one_step(&shape, from),
+        first,
+        None,
+    ))
 }
 
 /// Along an axis of one position nobody steps, however far that would be.
@@ -150,7 +156,7 @@ fn expand(site: &Site<'_>) -> Parts {
     let own = shape.iter().zip(rows);
     let own = own.map(|(&size, row)| if size == 1 { 0 } else { row });
     let from = std::iter::repeat_n(0, lead).chain(own).map(stride);
-    rearranged(element(x)?, &result, from, 0, None)
+    Ok(rearranged(element(x)?, &result, from, 0, None))
 }
 
 fn tile(site: &Site<'_>) -> Parts {
@@ -162,7 +168,7 @@ fn tile(site: &Site<'_>) -> Parts {
         split.extend([repeat, size]);
         from.extend([stride(0), stride(row)]);
     }
-    rearranged(element(x)?, &split, from, 0, None)
+    Ok(rearranged(element(x)?, &split, from, 0, None))
 }
 
 /// Operand 0 as if it had `shape`, its axes in another order.
@@ -173,7 +179,7 @@ fn permuted(x: &Fact, shape: &[usize; 6], order: [usize; 6]) -> Parts {
     let rows = row_strides(shape);
     let result = order.map(|axis| shape[axis]);
     let from = order.map(|axis| stride(rows[axis]));
-    rearranged(element(x)?, &result, from, 0, None)
+    Ok(rearranged(element(x)?, &result, from, 0, None))
 }
 
 fn depth_to_space(site: &Site<'_>) -> Parts {

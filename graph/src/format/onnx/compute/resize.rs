@@ -65,7 +65,13 @@ fn nearest(site: &Site<'_>) -> Parts {
             Index::Table(offsets.collect())
         });
     }
-    rearranged(element(x)?, &dims(site.result()?), from, 0, None)
+    Ok(rearranged(
+        element(x)?,
+        &dims(site.result()?),
+        from,
+        0,
+        None,
+    ))
 }
 
 fn mixed(
@@ -90,5 +96,5 @@ fn mixed(
             table: table.into_iter().map(offset).collect(),
         });
     }
-    one(Kernel::Interpolate(Interpolate { axes: mixed }), &[0])
+    Ok(one(Kernel::Interpolate(Interpolate { axes: mixed }), &[0]))
 }

@@ -88,12 +88,12 @@ pub(super) fn elements(dtype: DType) -> Why {
 }
 
 /// One part that makes the first result of the operands at these positions.
-pub(super) fn one(kernel: Kernel, reads: &[usize]) -> Parts {
-    Ok(vec![Part {
+pub(super) fn one(kernel: Kernel, reads: &[usize]) -> Vec<Part> {
+    vec![Part {
         kernel,
         reads: reads.to_vec(),
         write: Target::Result(0),
-    }])
+    }]
 }
 
 impl<'a> Site<'a> {
