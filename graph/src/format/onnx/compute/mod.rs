@@ -14,6 +14,7 @@ mod constants;
 mod dense;
 mod encode;
 mod joined;
+mod known;
 mod map;
 mod moves;
 mod pad;
@@ -102,6 +103,7 @@ impl<'w, 'a> Lowering<'w, 'a> {
     fn lower(&self, node: Use<'_, 'a>) -> Lowered {
         self.with(node, |site| {
             let rule = rule(site.call.op).ok_or("no kernel")?;
+            known::check(site.call.op, site.call.attrs)?;
             if site.is_empty() {
                 return Ok(Vec::new());
             }

@@ -198,7 +198,12 @@ fn space_to_depth(site: &Site<'_>) -> Parts {
     let (x, size) = block(&site.call)?;
     let [n, c, h, w] = four(x)?;
     let b = number(size);
-    permuted(x, &[n, c, h / b, b, w / b, b], [0, 3, 5, 1, 2, 4])
+    let blocks = [n, c, h / b, b, w / b, b];
+    match site.call.attr_text("mode", "DCR") {
+        "DCR" => permuted(x, &blocks, [0, 3, 5, 1, 2, 4]),
+        "CRD" => permuted(x, &blocks, [0, 1, 3, 5, 2, 4]),
+        other => Err(format!("attribute `mode` is `{other}`").into()),
+    }
 }
 
 fn four(x: &Fact) -> Result<[usize; 4], Why> {

@@ -21,6 +21,9 @@ fn resize(site: &Site<'_>) -> Parts {
     if dims(site.input(0)?).contains(&0) {
         return Err("an operand without elements".into());
     }
+    if axes(site)?.iter().any(Sampled::is_ambiguous) {
+        return Err("corners aligned to a size that is not whole".into());
+    }
     match site.call.attr_text("mode", "nearest") {
         "nearest" => nearest(site),
         "linear" | "bilinear" => mixed(site, 2, |_, axis| axis.linear()),

@@ -23,7 +23,12 @@ impl From<String> for Why {
 
 impl From<InferError> for Why {
     fn from(why: InferError) -> Self {
-        Self(why.to_string())
+        match why {
+            InferError::NeedsValue { operand } => {
+                Self(format!("only the run knows the value of operand {operand}"))
+            }
+            why => Self(why.to_string()),
+        }
     }
 }
 

@@ -77,6 +77,13 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
+    /// Whether runtimes differ on where the last corner is: at the size as scaled, or as rounded.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        let scaled = self.input as f32 * self.scale;
+        let whole = (scaled - self.output as f32).abs() < 1e-3;
+        self.coordinates == Coordinates::AlignCorners && !whole
+    }
+
     /// The place in the operand.
     fn place(&self, at: usize) -> f32 {
         let (at, scale) = (at as f32, self.scale);
