@@ -16,7 +16,7 @@ use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Graph, facts};
 use bayplan_planner::file::csv::{self, Parsed};
 use bayplan_planner::file::plan_file::{self, Format, PlanFile};
-use model::TfliteFile;
+use model::ModelFile;
 use source::{Source, read};
 use std::path::Path;
 use std::rc::Rc;
@@ -46,8 +46,18 @@ pub(crate) struct Model {
     pub(crate) unknown: Vec<String>,
     /// That bodies of branches and loops are not planned.
     unplanned: Option<Diagnostic>,
-    /// The `.tflite`, and for whose kernels it was read.
-    origin: Option<(Rc<TfliteFile>, Kernels)>,
+    /// Where it is from.
+    content: Content,
+}
+
+/// Where a model is from.
+enum Content {
+    /// A graph of the own format.
+    Own,
+    /// An `.onnx`.
+    Onnx(Rc<ModelFile>),
+    /// A `.tflite`, and for whose kernels it was read.
+    Tflite(Rc<ModelFile>, Kernels),
 }
 
 impl Model {
@@ -60,7 +70,7 @@ impl Model {
             tflite: false,
             unknown: Vec::new(),
             unplanned: None,
-            origin: None,
+            content: Content::Own,
         }
     }
 
@@ -103,6 +113,15 @@ impl Model {
 
 /// Loads a model, a graph, a CSV or a plan, whichever it is.
 pub(crate) fn load(path: &Path, reading: &Reading) -> Result<Input, Failure> {
+    if let Some(name) = reading.data() {
+        let title = format!(
+            "--input gives `{}` data, which only `bayplan run` takes",
+            visible(name)
+        );
+        return Err(Diagnostic::new("E0107", title)
+            .help("a shape is numbers with x between them: --input NAME=1x3x224x224")
+            .cannot());
+    }
     let extension = extension(path);
     if matches!(&*extension, "gguf" | "safetensors") {
         return Err(Diagnostic::new("E0104", format!("cannot read `{}`: .{extension} files are not supported yet", path.display()))

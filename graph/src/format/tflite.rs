@@ -36,6 +36,7 @@ mod flexmap;
 mod fold;
 pub mod fuzz;
 mod litert;
+mod lower;
 pub mod micro;
 mod model;
 mod nodes;
@@ -51,6 +52,7 @@ mod tensors;
 
 pub use super::bodies::{Bodies, OpaqueBodies};
 pub use error::TfliteError;
+pub use lower::compute;
 pub use model::{Kernels, Metadata, Place, ReadOptions, TfliteModel};
 pub use offline::{OFFLINE_PLAN, OfflinePlan, OfflinePlanError};
 

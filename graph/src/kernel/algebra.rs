@@ -50,7 +50,7 @@ pub struct MatMul {
 }
 
 /// Elements up to the last one that is reached with these counts and strides.
-fn reach(axes: &[(usize, usize)]) -> Option<usize> {
+pub(super) fn reach(axes: &[(usize, usize)]) -> Option<usize> {
     if axes.iter().any(|axis| axis.0 == 0) {
         return Some(0);
     }

@@ -106,8 +106,18 @@ pub struct Conv {
     pub then: Option<Unary>,
 }
 
+/// Elements that a convolution touches.
+pub(super) struct ConvCounts {
+    pub(super) image: Option<usize>,
+    pub(super) weight: Option<usize>,
+    /// Of the result.
+    pub(super) channels: Option<usize>,
+    pub(super) result: Option<usize>,
+}
+
 impl Conv {
-    pub(super) fn needs(&self, transposed: bool) -> Option<Needs> {
+    /// Elements of everything; nothing where the descriptor contradicts itself.
+    pub(super) fn counts(&self, transposed: bool) -> Option<ConvCounts> {
         if !self.slides.iter().all(Slide::is_sound) {
             return None;
         }
@@ -118,20 +128,30 @@ impl Conv {
         );
         let (ins, outs) = ([h.input, w.input], [h.output, w.output]);
         let (from, to) = if transposed { (outs, ins) } else { (ins, outs) };
-        let image = product(&[self.batch, operands?, from[0], from[1]]);
-        let result = product(&[self.batch, results?, to[0], to[1]]);
         let per_result = match self.weight {
             WeightLayout::Depthwise if self.operands != 1 => return None,
             _ => self.operands,
         };
-        let weight = product(&[results?, per_result, h.kernel, w.kernel]);
-        let mut reads = vec![bytes_of(image, DType::F32)?, bytes_of(weight, DType::F32)?];
+        Some(ConvCounts {
+            image: product(&[self.batch, operands?, from[0], from[1]]),
+            weight: product(&[results?, per_result, h.kernel, w.kernel]),
+            channels: results,
+            result: product(&[self.batch, results?, to[0], to[1]]),
+        })
+    }
+
+    pub(super) fn needs(&self, transposed: bool) -> Option<Needs> {
+        let counts = self.counts(transposed)?;
+        let mut reads = vec![
+            bytes_of(counts.image, DType::F32)?,
+            bytes_of(counts.weight, DType::F32)?,
+        ];
         if self.bias {
-            reads.push(bytes_of(results, DType::F32)?);
+            reads.push(bytes_of(counts.channels, DType::F32)?);
         }
         Some(Needs {
             reads,
-            write: bytes_of(result, DType::F32)?,
+            write: bytes_of(counts.result, DType::F32)?,
         })
     }
 
@@ -175,13 +195,17 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(super) fn needs(&self) -> Option<Needs> {
-        if !self.slides.iter().all(Slide::is_sound) {
-            return None;
-        }
+    /// Elements of image and result.
+    pub(super) fn counts(&self) -> Option<[Option<usize>; 2]> {
         let [h, w] = self.slides;
         let image = product(&[self.batch, self.channels, h.input, w.input]);
         let result = product(&[self.batch, self.channels, h.output, w.output]);
+        let sound = self.slides.iter().all(Slide::is_sound);
+        sound.then_some([image, result])
+    }
+
+    pub(super) fn needs(&self) -> Option<Needs> {
+        let [image, result] = self.counts()?;
         Some(Needs {
             reads: vec![bytes_of(image, DType::F32)?],
             write: bytes_of(result, DType::F32)?,

@@ -7,9 +7,11 @@
 
 mod algebra;
 mod compute;
+pub mod fixed;
 mod image;
 mod index;
 mod map;
+pub mod quantized;
 
 pub use algebra::{
     Affine, ArgReduce, Batch, Bias, LayerNorm, MatMul, Reduce, Reduction, Softmax, Take,
@@ -19,6 +21,7 @@ pub use image::{Conv, Interpolate, Layout, Lrn, Pool, Pooling, Slide, TapAxis, W
 pub(crate) use index::row_strides;
 pub use index::{Axis, Broadcast, Index, Rearrange};
 pub use map::{Binary, Cast, Map, Select, Unary};
+pub use quantized::Quantized;
 
 use crate::dtype::DType;
 
@@ -67,6 +70,8 @@ pub enum Kernel {
     Affine(Affine),
     /// Slices picked by indices that the run knows. Operands: data, indices.
     Take(Take),
+    /// On 8-bit integers that stand for real numbers.
+    Quantized(Quantized),
 }
 
 /// Bytes that a kernel touches at most, from the start of each tensor.
@@ -105,6 +110,7 @@ impl Kernel {
             Self::LayerNorm(kernel) => kernel.needs(),
             Self::Affine(kernel) => kernel.needs(),
             Self::Take(kernel) => kernel.needs(),
+            Self::Quantized(kernel) => kernel.needs(),
         }
     }
 
@@ -118,6 +124,7 @@ impl Kernel {
             Self::Copy { .. } | Self::Softmax(_) | Self::LayerNorm(_) | Self::Affine(_) => {
                 operand == 0
             }
+            Self::Quantized(kernel) => kernel.in_place(operand),
             _ => false,
         }
     }
@@ -142,6 +149,7 @@ impl Kernel {
             Self::LayerNorm(_) => "layer-norm",
             Self::Affine(_) => "batch-norm",
             Self::Take(_) => "take",
+            Self::Quantized(kernel) => kernel.name(),
         }
     }
 

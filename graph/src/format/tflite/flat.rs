@@ -270,6 +270,42 @@ impl<'f, 'a> Table<'f, 'a> {
         (0..len).map(number).collect()
     }
 
+    /// A vector of 64-bit integers. Empty where absent.
+    pub(super) fn longs(&self, field: Field) -> Result<Vec<i64>, TfliteError> {
+        let Some(at) = self.target(field)? else {
+            return Ok(Vec::new());
+        };
+        let (first, len) = self.flat.vector(at, 8, field.1)?;
+        self.flat.spend(at, 8 * len)?;
+        let number = |i| Ok(i64::from_le_bytes(self.flat.read(first + 8 * i, field.1)?));
+        (0..len).map(number).collect()
+    }
+
+    /// A vector of 16-bit numbers. Empty where absent.
+    pub(super) fn words(&self, field: Field) -> Result<Vec<u32>, TfliteError> {
+        let Some(at) = self.target(field)? else {
+            return Ok(Vec::new());
+        };
+        let (first, len) = self.flat.vector(at, 2, field.1)?;
+        self.flat.spend(at, 4 * len)?;
+        let number = |i| {
+            Ok(u32::from(u16::from_le_bytes(
+                self.flat.read(first + 2 * i, field.1)?,
+            )))
+        };
+        (0..len).map(number).collect()
+    }
+
+    /// A vector of 8-bit numbers. Empty where absent.
+    pub(super) fn small(&self, field: Field) -> Result<Vec<u32>, TfliteError> {
+        let range = self.bytes(field)?;
+        self.flat.spend(range.start, 4 * range.len())?;
+        Ok(self.flat.bytes[range]
+            .iter()
+            .map(|&b| u32::from(b))
+            .collect())
+    }
+
     /// Every table of a vector of tables, in order, made by `make`.
     pub(super) fn each<T>(
         &self,
