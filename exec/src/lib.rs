@@ -12,6 +12,7 @@ pub mod poison;
 pub mod program;
 pub mod reference;
 pub mod run;
+mod vector;
 pub mod weights;
 
 /// The devices that this build can run a plan on.
