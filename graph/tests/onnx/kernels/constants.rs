@@ -20,7 +20,8 @@ fn model(nodes: Vec<Node>, initializer: Vec<Tensor>, shape: &[&str]) -> (OnnxMod
     let options = ReadOptions::default();
     let read_with = read_with_kernels(&bytes, "m", &options).unwrap();
     let plain = read(&bytes, "m", &options).unwrap();
-    let tensors = |graph: &bayplan_graph::Graph| format!("{:?}{:?}", graph.tensors(), graph.nodes());
+    let tensors =
+        |graph: &bayplan_graph::Graph| format!("{:?}{:?}", graph.tensors(), graph.nodes());
     assert_eq!(tensors(&plain), tensors(&read_with.0.graph));
     read_with
 }
@@ -74,7 +75,11 @@ fn large_constants_are_computed_at_load() {
     assert_eq!(made[3].bytes, 4);
     let weights = read.graph.tensors().iter();
     let weights = weights.filter(|(_, t)| matches!(&*t.name, "c" | "t"));
-    assert_eq!(weights.count(), 0, "what w is made from is not in the graph");
+    assert_eq!(
+        weights.count(),
+        0,
+        "what w is made from is not in the graph"
+    );
 
     let mut halves = floats("h", &[300, 400]);
     halves.head.data_type = 10;

@@ -68,7 +68,9 @@ fn follow(
 /// The elements of operand 0 that make the first result; 99 where it is filled.
 fn moved(case: &Case) -> Vec<usize> {
     let first = sources(case).swap_remove(0).into_iter();
-    first.map(|source| source.map_or(99, |(_, at)| at)).collect()
+    first
+        .map(|source| source.map_or(99, |(_, at)| at))
+        .collect()
 }
 
 /// Float numbers as a constant.
@@ -93,10 +95,7 @@ fn elements_come_from_where_the_operator_says() {
             case("Transpose", &[&[2, 1, 3]]).with(list("perm", &[1, 0, 2])),
             &[0, 1, 2, 3, 4, 5],
         ),
-        (
-            slice(&[-1], &[-5], &[1], &[-2]),
-            &[3, 1, 7, 5],
-        ),
+        (slice(&[-1], &[-5], &[1], &[-2]), &[3, 1, 7, 5]),
         (slice(&[1, 1], &[9, 3], &[0, 1], &[1, 1]), &[5, 6]),
         (
             case("Slice", &[&[2, 3]])
@@ -134,7 +133,10 @@ fn elements_come_from_where_the_operator_says() {
             case("SpaceToDepth", &[&[1, 1, 2, 4]]).with(number("blocksize", 2)),
             &[0, 2, 1, 3, 4, 6, 5, 7],
         ),
-        (case("Reshape", &[&[2, 3]]).list(&[3, 2]), &[0, 1, 2, 3, 4, 5]),
+        (
+            case("Reshape", &[&[2, 3]]).list(&[3, 2]),
+            &[0, 1, 2, 3, 4, 5],
+        ),
     ] {
         assert_eq!(moved(&case), elements, "{}", case.op);
     }
@@ -142,9 +144,8 @@ fn elements_come_from_where_the_operator_says() {
 
 #[test]
 fn what_stands_outside_is_filled_repeated_or_mirrored() {
-    let pad = |mode: &str, pads: &[i64]| {
-        case("Pad", &[&[1, 3]]).list(pads).with(text("mode", mode))
-    };
+    let pad =
+        |mode: &str, pads: &[i64]| case("Pad", &[&[1, 3]]).list(pads).with(text("mode", mode));
     for (case, elements) in [
         (pad("constant", &[0, 1, 0, 2]), &[99, 0, 1, 2, 99, 99][..]),
         (pad("constant", &[1, 0, 0, -1]), &[99, 99, 0, 1]),
@@ -176,15 +177,21 @@ fn nearest_elements_are_moved() {
     for (case, elements) in [
         (resize(&[1.0, 2.0]), &[0, 0, 1, 1, 2, 2][..]),
         (
-            resize(&[1.0, 0.7]).with(asymmetric()).with(text("nearest_mode", "floor")),
+            resize(&[1.0, 0.7])
+                .with(asymmetric())
+                .with(text("nearest_mode", "floor")),
             &[0, 1],
         ),
         (
-            case("Resize", &[&[1, 3]]).at(10).constant(numbers(&[1.0, 2.0])),
+            case("Resize", &[&[1, 3]])
+                .at(10)
+                .constant(numbers(&[1.0, 2.0])),
             &[0, 0, 1, 1, 2, 2],
         ),
         (
-            case("Upsample", &[&[1, 2]]).at(9).constant(numbers(&[2.0, 2.0])),
+            case("Upsample", &[&[1, 2]])
+                .at(9)
+                .constant(numbers(&[2.0, 2.0])),
             &[0, 0, 1, 1, 0, 0, 1, 1],
         ),
         (
@@ -207,7 +214,9 @@ fn parts_are_joined_and_cut() {
         sources(&joined),
         [[of(0, 0), of(1, 0), of(1, 1), of(0, 1), of(1, 2), of(1, 3)]]
     );
-    let mut cut = case("Split", &[&[2, 3]]).list(&[1, 2]).with(number("axis", 1));
+    let mut cut = case("Split", &[&[2, 3]])
+        .list(&[1, 2])
+        .with(number("axis", 1));
     cut.results = 2;
     assert_eq!(
         sources(&cut),

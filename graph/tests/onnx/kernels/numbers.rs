@@ -84,7 +84,10 @@ fn operands_are_stretched_as_their_version_says() {
         Kernel::Map(map) => assert_eq!(map.then, [Unary::Scale { by: 0.5 }]),
         other => panic!("{other:?}"),
     }
-    assert!(matches!(case("Max", &[&[4]]).kernel(), Kernel::Copy { bytes: 16 }));
+    assert!(matches!(
+        case("Max", &[&[4]]).kernel(),
+        Kernel::Copy { bytes: 16 }
+    ));
 }
 
 #[test]
@@ -104,8 +107,14 @@ fn windows_slide_as_their_attributes_say() {
     };
     let conv = || case("Conv", &[&[1, 4, 8], &[6, 2, 4]]).with(number("group", 2));
     let same = |mode| conv().with(text("auto_pad", mode));
-    assert_eq!(slides(same("SAME_UPPER")), [Slide::NONE, slide(8, 8, 4, 1, 1)]);
-    assert_eq!(slides(same("SAME_LOWER")), [Slide::NONE, slide(8, 8, 4, 1, 2)]);
+    assert_eq!(
+        slides(same("SAME_UPPER")),
+        [Slide::NONE, slide(8, 8, 4, 1, 1)]
+    );
+    assert_eq!(
+        slides(same("SAME_LOWER")),
+        [Slide::NONE, slide(8, 8, 4, 1, 2)]
+    );
     let Kernel::Conv(conv) = conv().kernel() else {
         panic!("a convolution");
     };
@@ -151,7 +160,12 @@ fn matrices_meet_as_they_are_stretched() {
         // One matrix for all: rows lie behind each other.
         (&[5, 6, 2, 3], &[3, 4], (60, 4, 3), &[]),
         (&[5, 2, 3], &[5, 3, 4], (2, 4, 3), &[(5, 6, 12)]),
-        (&[7, 1, 2, 3], &[5, 3, 4], (2, 4, 3), &[(7, 6, 0), (5, 0, 12)]),
+        (
+            &[7, 1, 2, 3],
+            &[5, 3, 4],
+            (2, 4, 3),
+            &[(7, 6, 0), (5, 0, 12)],
+        ),
         (&[2, 3], &[5, 3, 4], (2, 4, 3), &[(5, 0, 12)]),
     ] {
         let found = product(&case("MatMul", &[a, b]));

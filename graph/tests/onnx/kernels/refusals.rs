@@ -12,9 +12,15 @@ fn what_is_missing_is_named() {
     let mut pool = case("MaxPool", x).with(list("kernel_shape", &[2, 2]));
     pool.results = 2;
     for (case, why) in [
-        (case("LSTM", &[&[1, 1, 2], &[1, 4, 2], &[1, 4, 1]]), "LSTM: no kernel"),
+        (
+            case("LSTM", &[&[1, 1, 2], &[1, 4, 2], &[1, 4, 1]]),
+            "LSTM: no kernel",
+        ),
         (case("Conv", cube), "Conv: no kernel over 3 spatial axes"),
-        (case("Relu", x).of(10), "Relu: no kernel for elements of type f16"),
+        (
+            case("Relu", x).of(10),
+            "Relu: no kernel for elements of type f16",
+        ),
         (case("Not", x), "Not: no kernel for elements of type f32"),
         (pool, "MaxPool: result 1 has no kernel"),
         (
@@ -49,7 +55,9 @@ fn what_is_missing_is_named() {
             "attribute `spatial` is 0",
         ),
         (
-            case("Pad", &[&[2]]).list(&[2, 0]).with(text("mode", "reflect")),
+            case("Pad", &[&[2]])
+                .list(&[2, 0])
+                .with(text("mode", "reflect")),
             "a padding longer than its operand",
         ),
     ] {
@@ -82,10 +90,13 @@ fn branches_and_loops_that_the_run_decides_are_refused() {
     };
     let mut limit = ints("limit", &[3]);
     limit.head.dims.clear();
-    let around = with(node("Loop", &["limit", "", "x"], &["y"]), body("body", turn));
+    let around = with(
+        node("Loop", &["limit", "", "x"], &["y"]),
+        body("body", turn),
+    );
     for (node, initializer, bodies, missing) in [
         (choice.clone(), vec![], Bodies::Inline, &["If"][..]),
-        (choice, vec![], Bodies::Apart, &["If (apart)"]),
+        (choice, vec![], Bodies::Apart, &["If (bodies apart)"]),
         (around, vec![limit], Bodies::Inline, &["Loop/enter", "Loop"]),
     ] {
         let model = file(Graph {

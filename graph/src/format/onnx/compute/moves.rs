@@ -152,6 +152,10 @@ fn expand(site: &Site<'_>) -> Parts {
     let shape = dims(x);
     let lead = result.len().checked_sub(shape.len());
     let lead = lead.ok_or("its result has fewer axes than its operand")?;
+    let stretches = shape.iter().zip(&result[lead..]);
+    if !stretches.clone().all(|(&own, &all)| own == 1 || own == all) {
+        return Err("its operand does not stretch".into());
+    }
     let rows = row_strides(&shape);
     let own = shape.iter().zip(rows);
     let own = own.map(|(&size, row)| if size == 1 { 0 } else { row });
