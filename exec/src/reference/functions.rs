@@ -31,6 +31,7 @@ pub(super) fn unary(function: Unary, x: f32) -> f32 {
         Unary::Rsqrt => 1.0 / libm::sqrtf(x),
         Unary::Reciprocal => 1.0 / x,
         Unary::Square => x * x,
+        Unary::Scale { by } => x * by,
         Unary::Erf => libm::erff(x),
         Unary::Gelu { tanh } => gelu(x, tanh),
         Unary::Softplus => larger(x, 0.0) + libm::log1pf(libm::expf(-x.abs())),
