@@ -5,7 +5,7 @@
 
 use super::fixed::Scale;
 use super::index::Broadcast;
-use super::{Conv, Needs, Pool, bytes_of, product};
+use super::{Conv, Needs, Pool, Pooling, bytes_of, product};
 use crate::dtype::DType;
 
 /// How a byte stands for a number: signed or not, and which number is 0.
@@ -247,8 +247,6 @@ impl FromBytes {
 pub enum Quantized {
     /// Convolution.
     Conv(QuantizedConv),
-    /// Transposed convolution; slides as in [`super::Kernel::ConvTranspose`].
-    ConvTranspose(QuantizedConv),
     /// Matrix product.
     MatMul(QuantizedMatMul),
     /// Pooling.
@@ -270,14 +268,9 @@ pub enum Quantized {
 impl Quantized {
     pub(super) fn needs(&self) -> Option<Needs> {
         match self {
-            Self::Conv(conv) => conv.needs(false),
-            Self::ConvTranspose(conv) => conv.needs(true),
+            Self::Conv(conv) => conv.needs(),
             Self::MatMul(product) => product.needs(),
-            Self::Pool(pool) => {
-                let counts = pool.geometry.counts()?;
-                (pool.low <= pool.high && pool.low >= -128 && pool.high <= 255)
-                    .then(|| bytes(&[(counts[0], DType::I8)], counts[1]))?
-            }
+            Self::Pool(pool) => pool.needs(),
             Self::Join(join) => join.needs(),
             Self::Lookup(lookup) => {
                 bytes(&[(Some(lookup.count), DType::I8)], Some(lookup.count))
@@ -302,10 +295,10 @@ impl Quantized {
         }
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    /// A word for listings.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Conv(_) => "conv-8bit",
-            Self::ConvTranspose(_) => "conv-transpose-8bit",
             Self::MatMul(_) => "matmul-8bit",
             Self::Pool(_) => "pool-8bit",
             Self::Join(_) => "join-8bit",
@@ -328,8 +321,8 @@ fn bytes(reads: &[(Option<usize>, DType)], write: Option<usize>) -> Option<Needs
 }
 
 impl QuantizedConv {
-    fn needs(&self, transposed: bool) -> Option<Needs> {
-        let counts = self.geometry.counts(transposed)?;
+    fn needs(&self) -> Option<Needs> {
+        let counts = self.geometry.counts(false)?;
         if !self.result.is_sound(counts.channels?) || self.geometry.then.is_some() {
             return None;
         }
@@ -354,6 +347,16 @@ impl QuantizedMatMul {
             reads.push((Some(self.n), DType::I32));
         }
         bytes(&reads, product(&[self.m, self.n]))
+    }
+}
+
+impl QuantizedPool {
+    fn needs(&self) -> Option<Needs> {
+        let [image, result] = self.geometry.counts()?;
+        let meant = matches!(self.geometry.pooling, Pooling::Max | Pooling::Average);
+        let within = self.low <= self.high && self.low >= -128 && self.high <= 255;
+        let plain = meant && self.geometry.then.is_none();
+        (plain && within).then(|| bytes(&[(image, DType::I8)], result))?
     }
 }
 
