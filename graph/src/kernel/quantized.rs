@@ -30,11 +30,49 @@ impl Level {
     }
 }
 
+/// Factors by channel of the result, or one for all.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Factors {
+    /// In 32-bit integers.
+    Fixed(Vec<Scale>),
+    /// In 64-bit floats: multiplied, then rounded, halves away from 0.
+    Real(Vec<f64>),
+}
+
+impl Factors {
+    /// The scaled number.
+    #[inline]
+    pub fn apply(&self, channel: usize, x: i32) -> i32 {
+        match self {
+            Self::Fixed(scales) => of_channel(scales, channel).apply(x),
+            #[expect(clippy::cast_possible_truncation, reason = "ends at the limits")]
+            Self::Real(factors) => (f64::from(x) * of_channel(factors, channel)).round() as i32,
+        }
+    }
+
+    fn is_sound(&self, channels: usize) -> bool {
+        let (count, sound) = match self {
+            Self::Fixed(scales) => (scales.len(), scales.iter().all(|scale| scale.is_sound())),
+            Self::Real(factors) => (factors.len(), factors.iter().all(|x| x.is_finite())),
+        };
+        sound && (count == 1 || count == channels)
+    }
+}
+
+/// One for all, or that of a channel.
+#[inline]
+fn of_channel<T: Copy>(list: &[T], channel: usize) -> T {
+    match list {
+        [one] => *one,
+        all => all[channel],
+    }
+}
+
 /// From sums of products back to bytes: scaled, the zero added, clamped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Requantize {
-    /// One for each channel of the result, or one for all.
-    pub scales: Vec<Scale>,
+    /// By channel.
+    pub factors: Factors,
     /// Added after scaling.
     pub zero: i32,
     /// Not below; within a byte of the result's kind.
@@ -47,11 +85,7 @@ impl Requantize {
     /// The byte of a sum in this channel.
     #[inline]
     pub fn byte(&self, channel: usize, sum: i32) -> u8 {
-        let scale = match &self.scales[..] {
-            [one] => one,
-            all => &all[channel],
-        };
-        self.clamp(scale.apply(sum))
+        self.clamp(self.factors.apply(channel, sum))
     }
 
     /// The byte of a scaled number.
@@ -62,9 +96,8 @@ impl Requantize {
     }
 
     fn is_sound(&self, channels: usize) -> bool {
-        let fits = self.scales.len() == 1 || self.scales.len() == channels;
         let within = self.low <= self.high && self.low >= -128 && self.high <= 255;
-        fits && within && self.scales.iter().all(|scale| scale.is_sound())
+        within && self.factors.is_sound(channels)
     }
 }
 
