@@ -2,9 +2,11 @@
 
 mod memory;
 mod planning;
+mod run;
 
 pub(crate) use memory::MemoryArgs;
-pub(crate) use planning::{Bodies, Effort, Planning, Reading, STOCK, Switch};
+pub(crate) use planning::{Bodies, Effort, InputValue, Planning, Reading, STOCK, Switch};
+pub(crate) use run::{DeviceName, RunArgs};
 
 use bayplan_planner::Strategy;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -102,6 +104,18 @@ alignment, offset (given), gaps. Steps are half-open: lower..upper.")]
   bayplan draw model.json -o model.svg
   bayplan draw model.plan.ron -o model.html    one file, with hover and search")]
     Draw(DrawArgs),
+    /// Run a model inside its plan: the same bytes on every machine
+    #[command(after_help = "Examples:
+  bayplan run model.onnx                            random inputs; times, hashes of outputs
+  bayplan run model.onnx --input data=photo.npy --output-dir out
+  bayplan run model.tflite --input x=random:7 --repeat 20
+  bayplan run model.onnx --plan model.plan.ron      inside this very plan
+  bayplan run model.onnx --dry-run                  the commands, with arena and offset of every operand
+  bayplan run model.onnx --poison                   and that no byte is read that should not be
+  bayplan run model.onnx --budget 32MiB             exit 1 before a byte is taken, if that is too little
+
+Inputs that are not given are random:1 (floats from -1 to 1, bytes of any value, other numbers 0 or 1).")]
+    Run(RunArgs),
     /// Convert between graph files (.ron, .json), plan files and CSV
     #[command(after_help = "Examples:
   bayplan convert model.json model.ron         graph to graph

@@ -77,6 +77,14 @@ impl Diagnostic {
         }
     }
 
+    /// It is our own fault.
+    pub(crate) fn defect(self) -> Failure {
+        Failure::Told {
+            exit: DEFECT,
+            diagnostics: vec![self],
+        }
+    }
+
     /// The answer is no.
     pub(crate) fn no(self) -> Failure {
         Failure::Told {

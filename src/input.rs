@@ -103,6 +103,15 @@ impl Model {
 
 /// Loads a model, a graph, a CSV or a plan, whichever it is.
 pub(crate) fn load(path: &Path, reading: &Reading) -> Result<Input, Failure> {
+    if let Some(name) = reading.data() {
+        let title = format!(
+            "--input gives `{}` data, which only `bayplan run` takes",
+            visible(name)
+        );
+        return Err(Diagnostic::new("E0107", title)
+            .help("a shape is numbers with x between them: --input NAME=1x3x224x224")
+            .cannot());
+    }
     let extension = extension(path);
     if matches!(&*extension, "gguf" | "safetensors") {
         return Err(Diagnostic::new("E0104", format!("cannot read `{}`: .{extension} files are not supported yet", path.display()))

@@ -55,6 +55,7 @@ fn run(verb: Verb, out: &mut Out) -> Result<(), Failure> {
         Verb::Diff(args) => commands::diff::run(&args, out),
         Verb::Pack(args) => commands::pack::run(&args, out),
         Verb::Draw(args) => commands::draw::run(&args, out),
+        Verb::Run(args) => commands::run::run(&args, out),
         Verb::Convert(args) => commands::convert::run(&args, out),
         Verb::Explain { code } => commands::explain::run(code.as_deref(), out),
         Verb::Doctor => commands::doctor::run(out),

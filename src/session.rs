@@ -223,7 +223,10 @@ impl Session {
 pub(crate) fn open(path: &Path, planning: &Planning) -> Result<Session, Failure> {
     let shown = path.display().to_string();
     match input::load(path, &planning.reading)? {
-        Input::Graph(model) => plan_model(shown, &model, planning),
+        Input::Graph(model) => {
+            let other = model.under(&profile(planning))?;
+            of_model(shown, other.as_ref().unwrap_or(&model), planning)
+        }
         Input::Problem(parsed) => {
             no_stock(planning)?;
             let problem = parsed
@@ -239,10 +242,12 @@ pub(crate) fn open(path: &Path, planning: &Planning) -> Result<Session, Failure>
     }
 }
 
-/// Plans a model, and says what its file and its stock runtime are to be told about.
-fn plan_model(input: String, model: &Model, planning: &Planning) -> Result<Session, Failure> {
-    let other = model.under(&profile(planning))?;
-    let model = other.as_ref().unwrap_or(model);
+/// Plans a model as the profile's runtime has it, and says what its file and its stock runtime are to be told about.
+pub(crate) fn of_model(
+    input: String,
+    model: &Model,
+    planning: &Planning,
+) -> Result<Session, Failure> {
     let pinned = pinned(model, planning)?;
     let mut session = plan_graph(input, &model.graph, &pinned, planning)?;
     session.offline = model.offline.as_ref().map(|offline| match offline {
@@ -270,7 +275,8 @@ pub(crate) fn offline_plan(input: String, model: &Model) -> Result<Session, Fail
         strategy: Some(STOCK.to_owned()),
         ..Planning::plain()
     };
-    plan_model(input, model, &planning)
+    let other = model.under(&profile(&planning))?;
+    of_model(input, other.as_ref().unwrap_or(model), &planning)
 }
 
 /// What the stock runtime that loads the file would get wrong.

@@ -8,10 +8,16 @@
 //! [`Program`] takes nothing but a [`CertifiedPlan`]: every window comes from it. The [`reference`] interpreter
 //! runs it byte for byte in the order that is stated for each kernel, without allocating.
 
+pub mod poison;
 pub mod program;
 pub mod reference;
 pub mod run;
 pub mod weights;
+
+/// The devices that this build can run a plan on.
+pub fn devices() -> &'static [&'static str] {
+    &["reference"]
+}
 
 pub use bayplan_graph::CertifiedPlan;
 pub use program::{Command, Dispatch, Program, ProgramError, Window};

@@ -4,6 +4,7 @@ use super::MemoryArgs;
 use bayplan_graph::Profile;
 use bayplan_planner::Strategy;
 use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,15 +18,42 @@ pub(crate) struct Reading {
     /// Number of a named dimension of an .onnx model (may be repeated)
     #[arg(long = "dim", value_name = "NAME=N", value_parser = dimension)]
     pub(crate) dims: Vec<(String, u64)>,
-    /// Shape of an input of an .onnx or .tflite model (may be repeated)
-    #[arg(long = "input", value_name = "NAME=1x3x224x224", value_parser = shape)]
-    pub(crate) shapes: Vec<(String, Vec<u64>)>,
+    /// Shape of an input of an .onnx or .tflite model; for `run` also its data (may be repeated)
+    #[arg(long = "input", value_name = "NAME=1x3x224x224", value_parser = input)]
+    pub(crate) inputs: Vec<(String, InputValue)>,
     /// Bodies of a model's branches and loops: planned inline, or apart (not planned, with a warning)
     #[arg(long, value_enum, default_value_t = Bodies::Inline, value_name = "inline|apart", hide_possible_values = true)]
     pub(crate) bodies: Bodies,
     /// Pass over declared shapes of an .onnx model that contradict inference
     #[arg(long)]
     pub(crate) ignore_declared: bool,
+}
+
+/// What `--input` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum InputValue {
+    /// A shape.
+    Shape(Vec<u64>),
+    /// A file, or `random:SEED`.
+    Data(String),
+}
+
+impl Reading {
+    /// Shapes of inputs.
+    pub(crate) fn shapes(&self) -> BTreeMap<String, Vec<u64>> {
+        let shape = |(name, value): &(String, InputValue)| match value {
+            InputValue::Shape(shape) => Some((name.clone(), shape.clone())),
+            InputValue::Data(_) => None,
+        };
+        self.inputs.iter().filter_map(shape).collect()
+    }
+
+    /// The first input that has data instead of a shape.
+    pub(crate) fn data(&self) -> Option<&str> {
+        let mut values = self.inputs.iter();
+        let data = values.find(|(_, value)| matches!(value, InputValue::Data(_)));
+        data.map(|(name, _)| &**name)
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,11 +203,19 @@ fn dimension(text: &str) -> Result<(String, u64), String> {
     Ok((name.to_owned(), number))
 }
 
-fn shape(text: &str) -> Result<(String, Vec<u64>), String> {
+fn input(text: &str) -> Result<(String, InputValue), String> {
     let wrong = "an input is NAME=SHAPE, such as data=1x3x224x224";
-    let (name, dims) = text.rsplit_once('=').ok_or(wrong)?;
-    let dims: Result<Vec<u64>, _> = dims.split('x').map(str::parse).collect();
-    Ok((name.to_owned(), dims.map_err(|_| wrong)?))
+    let (name, value) = text.rsplit_once('=').ok_or(wrong)?;
+    let dims: Result<Vec<u64>, _> = value.split('x').map(str::parse).collect();
+    let looks_like_shape = value
+        .chars()
+        .all(|c| c.is_ascii_digit() || c == 'x' || c == '-');
+    let value = match dims {
+        Ok(dims) => InputValue::Shape(dims),
+        Err(_) if looks_like_shape => return Err(wrong.into()),
+        Err(_) => InputValue::Data(value.to_owned()),
+    };
+    Ok((name.to_owned(), value))
 }
 
 #[cfg(test)]

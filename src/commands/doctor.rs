@@ -33,11 +33,7 @@ pub(crate) fn run(out: &mut Out) -> Result<(), Failure> {
     if out.json {
         return out.value(&report);
     }
-    let devices = if report.devices.is_empty() {
-        "none: this build plans, checks and certifies; it cannot run models yet".to_owned()
-    } else {
-        report.devices.join(", ")
-    };
+    let devices = report.devices.join(", ");
     out.line(&format!("bayplan   {}", report.version))?;
     out.line(&format!("reads     {}", report.reads.join("; ")))?;
     out.line(&format!("profiles  {}", report.profiles.join(", ")))?;

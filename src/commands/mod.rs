@@ -12,6 +12,7 @@ pub(crate) mod inspect;
 pub(crate) mod pack;
 pub(crate) mod plan;
 mod room;
+pub(crate) mod run;
 pub(crate) mod shell;
 pub(crate) mod table;
 
@@ -47,6 +48,11 @@ pub(crate) fn warn(warnings: &[Diagnostic], out: &Out) {
 
 /// Writes a file under a temporary name and renames it; never over one of the inputs.
 pub(crate) fn write(path: &Path, inputs: &[&Path], text: &str) -> Result<(), Failure> {
+    write_bytes(path, inputs, text.as_bytes())
+}
+
+/// The same of bytes.
+fn write_bytes(path: &Path, inputs: &[&Path], bytes: &[u8]) -> Result<(), Failure> {
     let same = |input: &Path| match (path.canonicalize(), input.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => path == input,
@@ -59,7 +65,7 @@ pub(crate) fn write(path: &Path, inputs: &[&Path], text: &str) -> Result<(), Fai
         .help("name another file")
         .cannot());
     }
-    write_atomic(path, text.as_bytes()).map_err(|error| {
+    write_atomic(path, bytes).map_err(|error| {
         Diagnostic::new(
             "E0106",
             format!("cannot write `{}`: {error}", path.display()),

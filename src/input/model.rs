@@ -9,6 +9,7 @@ use bayplan_graph::bytes::Mapped;
 use bayplan_graph::format::bodies::{Bodies, OpaqueBodies};
 use bayplan_graph::format::tflite::{Kernels, TfliteModel};
 use bayplan_graph::format::{onnx, own, tflite};
+use bayplan_graph::kernel::Compute;
 use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Profile, StockPlanner};
 use std::collections::BTreeSet;
@@ -107,7 +108,19 @@ impl TfliteFile {
     }
 }
 
+/// What a model computes, and the file that its weights are in.
+pub(crate) struct Computed<'a> {
+    pub(crate) compute: Compute,
+    pub(crate) file: &'a [u8],
+}
+
 impl Model {
+    /// What its nodes compute.
+    pub(crate) fn compute(&self) -> Result<Computed<'_>, Failure> {
+        let title = "models of this kind cannot be run yet";
+        Err(Diagnostic::new("E1001", title).cannot())
+    }
+
     /// The model as the runtime of `profile` has it: with the scratch of its kernels, and with the
     /// operators that it does not compute at load. Nothing where it is this very one.
     pub(crate) fn under(&self, profile: &Profile) -> Result<Option<Self>, Failure> {
@@ -133,7 +146,7 @@ fn of_tflite(
     kernels: Kernels,
 ) -> Result<Model, Failure> {
     not_for_tflite(reading)?;
-    let inputs = reading.shapes.iter().cloned().collect();
+    let inputs = reading.shapes();
     let options = tflite::ReadOptions {
         bodies: bodies(reading),
         kernels,
@@ -225,7 +238,7 @@ fn offline(model: &TfliteModel) -> Option<Result<Pinned, String>> {
 fn of_onnx(path: &Path, bytes: &Mapped, name: &str, reading: &Reading) -> Result<Model, Failure> {
     let options = onnx::ReadOptions {
         dims: reading.dims.iter().cloned().collect(),
-        inputs: reading.shapes.iter().cloned().collect(),
+        inputs: reading.shapes(),
         folder: path.parent().map(|folder| {
             if folder.as_os_str().is_empty() {
                 Path::new(".")

@@ -126,6 +126,22 @@ const OWN: &[(&str, &str)] = &[
         "E0901",
         "A plan made by bayplan failed bayplan's own check or replay. This is a defect of bayplan. Nothing was written; the problem is saved so that it can be reported.",
     ),
+    (
+        "E1001",
+        "The model has operators without a kernel here, or with options that theirs does not know. All of them are named before anything runs. Such a model can be planned, checked and drawn all the same.",
+    ),
+    (
+        "E1002",
+        "Data for an input cannot be used: no such input, another element type or shape than the model wants, or a file that cannot be read. Data are .npy files, raw bytes (little-endian), or random:SEED.",
+    ),
+    (
+        "E1003",
+        "A run could not go on, because an index that it computed leads outside a tensor. Which indices are computed depends on the inputs.",
+    ),
+    (
+        "E1004",
+        "Weights cannot be had: they are outside the file, in a file of their own that cannot be read, or computing them at load fails.",
+    ),
 ];
 
 /// All codes with their explanations, in order.

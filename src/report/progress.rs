@@ -74,6 +74,13 @@ impl Bar {
         });
     }
 
+    /// For work that knows how far it is.
+    pub(crate) fn share(&self, done: usize, of: usize) {
+        self.look("{spinner} {prefix}  [{bar:24}] {percent} %  {elapsed}");
+        let share = done as u64 * PARTS / (of as u64).max(1);
+        self.bar.set_position(share.min(PARTS));
+    }
+
     /// How far planning is.
     pub(crate) fn report(&self, progress: &Progress) {
         // Whoever finds it busy has nothing newer to say.

@@ -174,6 +174,14 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// A float attribute.
+    pub(crate) fn attr_float(&self, name: &str, default: f64) -> f64 {
+        match self.attrs.get(name) {
+            Some(&Attr::Float(value)) => value,
+            _ => default,
+        }
+    }
+
     /// A text attribute.
     pub(crate) fn attr_text(&self, name: &str, default: &'a str) -> &'a str {
         match self.attrs.get(name) {

@@ -43,7 +43,10 @@ struct Window {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AutoPad {
     Given,
-    Same,
+    /// An odd padding has its larger half behind the image, or before it.
+    Same {
+        upper: bool,
+    },
     Valid,
 }
 
@@ -62,7 +65,8 @@ impl Window {
         let auto_pad = match call.attr_text("auto_pad", "NOTSET") {
             "NOTSET" | "" => AutoPad::Given,
             "VALID" => AutoPad::Valid,
-            "SAME_UPPER" | "SAME_LOWER" => AutoPad::Same,
+            "SAME_UPPER" => AutoPad::Same { upper: true },
+            "SAME_LOWER" => AutoPad::Same { upper: false },
             other => {
                 let why = format!("is `{other}`");
                 return Err(InferError::Attribute {
@@ -91,10 +95,14 @@ impl Window {
         Ok(Self { axes, auto_pad })
     }
 
+    fn is_same(&self) -> bool {
+        matches!(self.auto_pad, AutoPad::Same { .. })
+    }
+
     /// Sizes of the result, one window for each.
     fn slide(&self, ceil: bool) -> Result<Vec<u64>, InferError> {
         let size = |axis: &Axis| {
-            if self.auto_pad == AutoPad::Same {
+            if self.is_same() {
                 return dim((axis.size + axis.stride - 1) / axis.stride);
             }
             let room = axis.size + axis.begin + axis.end - axis.reach();
@@ -115,6 +123,76 @@ impl Window {
         };
         self.axes.iter().map(size).collect()
     }
+}
+
+/// A window along one axis as a kernel slides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sliding {
+    pub(crate) kernel: i128,
+    pub(crate) stride: i128,
+    pub(crate) dilation: i128,
+    /// Padding before and behind the image.
+    pub(crate) pads: [i128; 2],
+}
+
+/// How the window of a convolution or pool slides over `x`; `weight` is the convolution's.
+pub(crate) fn sliding(
+    call: &Call<'_>,
+    x: &Fact,
+    weight: Option<&Fact>,
+) -> Result<Vec<Sliding>, InferError> {
+    let (_, _, spatial) = image(x)?;
+    let sizes = weight.map(image).transpose()?.map(|sizes| sizes.2);
+    let window = Window::new(call, spatial, &kernel(call, sizes)?)?;
+    let slide = |axis: &Axis| {
+        let mut pads = [axis.begin, axis.end];
+        if let AutoPad::Same { upper } = window.auto_pad {
+            let windows = (axis.size + axis.stride - 1) / axis.stride;
+            let all = ((windows - 1) * axis.stride + axis.reach() - axis.size).max(0);
+            let begin = if upper { all / 2 } else { all - all / 2 };
+            pads = [begin, all - begin];
+        }
+        Sliding {
+            kernel: axis.kernel,
+            stride: axis.stride,
+            dilation: axis.dilation,
+            pads,
+        }
+    };
+    Ok(window.axes.iter().map(slide).collect())
+}
+
+/// How the window of a transposed convolution slides over its result, of these sizes.
+pub(crate) fn sliding_back(
+    call: &Call<'_>,
+    x: &Fact,
+    weight: &Fact,
+    result: &[u64],
+) -> Result<Vec<Sliding>, InferError> {
+    let (_, _, spatial) = image(x)?;
+    let window = Window::new(call, spatial, &kernel(call, Some(image(weight)?.2))?)?;
+    let extra = listed(call, "output_padding", spatial.len(), 0)?;
+    let derived = window.is_same() || call.attr_ints("output_shape").is_some();
+    let mut slides = Vec::new();
+    for ((axis, extra), &size) in window.axes.iter().zip(extra).zip(result) {
+        let mut pads = [axis.begin, axis.end];
+        if derived {
+            let all = axis.stride * (axis.size - 1) + extra + axis.reach() - i128::from(size);
+            if all < 0 || all % 2 != 0 {
+                return Err(InferError::Mismatch(format!(
+                    "a padding of {all} in all, which runtimes split differently"
+                )));
+            }
+            pads = [all / 2; 2];
+        }
+        slides.push(Sliding {
+            kernel: axis.kernel,
+            stride: axis.stride,
+            dilation: axis.dilation,
+            pads,
+        });
+    }
+    Ok(slides)
 }
 
 fn listed(
@@ -224,7 +302,7 @@ fn transpose(call: &Call<'_>) -> Answer {
     } else {
         for (axis, extra) in window.axes.iter().zip(extra) {
             let full = axis.stride * (axis.size - 1) + extra + axis.reach();
-            shape.push(if window.auto_pad == AutoPad::Same {
+            shape.push(if window.is_same() {
                 dim(axis.size * axis.stride)?
             } else {
                 dim(full - axis.begin - axis.end)?

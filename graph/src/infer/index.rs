@@ -97,13 +97,20 @@ fn joined(parts: &[&Fact], along: usize) -> Option<Value> {
     }
 }
 
-fn split(call: &Call<'_>) -> Answer {
+/// The axis that a `Split` cuts, and the sizes of its parts.
+pub(crate) fn parts(call: &Call<'_>) -> Result<(usize, Vec<u64>), InferError> {
     let x = call.input(0)?;
     let along = axis(call.attr_int("axis", 0), x.rank())?;
     let sizes = match call.ints_or(1, "split")? {
         Some(list) => super::call::dims(list)?,
         None => even_parts(x.shape[along], call)?,
     };
+    Ok((along, sizes))
+}
+
+fn split(call: &Call<'_>) -> Answer {
+    let x = call.input(0)?;
+    let (along, sizes) = parts(call)?;
     let total: u128 = sizes.iter().map(|&s| u128::from(s)).sum();
     if total != u128::from(x.shape[along]) {
         return Err(InferError::Mismatch(format!(
@@ -147,11 +154,11 @@ fn even_parts(size: u64, call: &Call<'_>) -> Result<Vec<u64>, InferError> {
 }
 
 /// Where a slice begins and steps along one axis, and how many elements it takes.
-#[derive(Clone, Copy)]
-struct Cut {
-    begin: i128,
-    step: i128,
-    count: u64,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub(crate) begin: i128,
+    pub(crate) step: i128,
+    pub(crate) count: u64,
 }
 
 impl Cut {
@@ -179,7 +186,8 @@ impl Cut {
     }
 }
 
-fn slice(call: &Call<'_>) -> Answer {
+/// What a `Slice` takes along each axis.
+pub(crate) fn cuts(call: &Call<'_>) -> Result<Vec<Cut>, InferError> {
     let x = call.input(0)?;
     let starts = call
         .ints_or(1, "starts")?
@@ -209,6 +217,12 @@ fn slice(call: &Call<'_>) -> Answer {
         let along = axis(raw, x.rank())?;
         cuts[along] = Cut::new(x.shape[along], starts[place], ends[place], by[place])?;
     }
+    Ok(cuts)
+}
+
+fn slice(call: &Call<'_>) -> Answer {
+    let x = call.input(0)?;
+    let cuts = cuts(call)?;
     let steps = strides(&x.shape);
     let shape = cuts.iter().map(|cut| cut.count).collect();
     let source = |index: &[u64]| {

@@ -132,7 +132,8 @@ fn flatten(call: &Call<'_>) -> Answer {
     )
 }
 
-fn transpose(call: &Call<'_>) -> Answer {
+/// The operand's axis that each axis of a transposed result is.
+pub(crate) fn order(call: &Call<'_>) -> Result<Vec<usize>, InferError> {
     let x = call.input(0)?;
     let order: Vec<usize> = match call.attr_ints("perm") {
         Some(list) => list
@@ -147,6 +148,12 @@ fn transpose(call: &Call<'_>) -> Answer {
         let why = format!("is {order:?}, no order of {} dimensions", x.rank());
         return Err(InferError::Attribute { name: "perm", why });
     }
+    Ok(order)
+}
+
+fn transpose(call: &Call<'_>) -> Answer {
+    let x = call.input(0)?;
+    let order = order(call)?;
     let shape: Vec<u64> = order.iter().map(|&place| x.shape[place]).collect();
     let result = Fact::new(x.dtype, shape)?;
     let steps = strides(&x.shape);
@@ -158,7 +165,7 @@ fn transpose(call: &Call<'_>) -> Answer {
     Ok(vec![result.with(value)])
 }
 
-fn block<'a>(call: &Call<'a>) -> Result<(&'a Fact, u64), InferError> {
+pub(crate) fn block<'a>(call: &Call<'a>) -> Result<(&'a Fact, u64), InferError> {
     let x = call.input(0)?;
     let size = call.attr_int("blocksize", 0);
     let block = u64::try_from(size).ok().filter(|&b| b > 0 && b < 1 << 31);

@@ -36,7 +36,13 @@ mod resize;
 pub(crate) use arithmetic::evaluate;
 pub use call::{Attr, Attrs, Call, InferError, dtype_name, dtype_of};
 pub(crate) use call::{axis, broadcast, dim, dims};
+pub(crate) use conv::{Sliding, sliding, sliding_back};
+pub(crate) use fact::float;
 pub use fact::{Fact, MAX_RANK, Value};
+pub(crate) use index::{cuts, parts};
+pub(crate) use layout::{block, order};
+pub(crate) use reduce::gone;
+pub(crate) use resize::{factors, paddings};
 
 /// Values of more elements are not computed.
 pub const FOLD_LIMIT: u64 = 1 << 16;

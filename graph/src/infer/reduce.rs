@@ -15,7 +15,8 @@ pub(crate) fn rule(op: &str) -> Option<Rule> {
     })
 }
 
-fn reduce(call: &Call<'_>) -> Answer {
+/// Whether each axis of the operand is reduced.
+pub(crate) fn gone(call: &Call<'_>) -> Result<Vec<bool>, InferError> {
     let x = call.input(0)?;
     let axes = call.ints_or(1, "axes")?.unwrap_or(&[]);
     let as_it_is = axes.is_empty() && call.attr_int("noop_with_empty_axes", 0) != 0;
@@ -23,6 +24,12 @@ fn reduce(call: &Call<'_>) -> Answer {
     for &raw in axes {
         gone[axis(raw, x.rank())?] = true;
     }
+    Ok(gone)
+}
+
+fn reduce(call: &Call<'_>) -> Answer {
+    let x = call.input(0)?;
+    let gone = gone(call)?;
     let keep = call.attr_int("keepdims", 1) != 0;
     let dims = x.shape.iter().zip(&gone);
     let shape = dims.filter_map(|(&d, &gone)| match (gone, keep) {

@@ -23,7 +23,8 @@ fn axes(call: &Call<'_>, operand: usize, rank: usize) -> Result<Vec<usize>, Infe
     }
 }
 
-fn pad(call: &Call<'_>) -> Answer {
+/// Paddings before and behind each axis.
+pub(crate) fn paddings(call: &Call<'_>) -> Result<Vec<[i128; 2]>, InferError> {
     let x = call.input(0)?;
     let old = call
         .attr_ints("pads")
@@ -39,10 +40,19 @@ fn pad(call: &Call<'_>) -> Answer {
             "{found} paddings for {count} dimensions"
         )));
     }
-    let mut shape = x.shape.clone();
+    let mut both = vec![[0; 2]; x.rank()];
     for (place, &along) in axes.iter().enumerate() {
-        let both = i128::from(pads[place]) + i128::from(pads[place + axes.len()]);
-        shape[along] = dim(i128::from(shape[along]) + both)?;
+        both[along][0] += i128::from(pads[place]);
+        both[along][1] += i128::from(pads[place + axes.len()]);
+    }
+    Ok(both)
+}
+
+fn pad(call: &Call<'_>) -> Answer {
+    let x = call.input(0)?;
+    let mut shape = x.shape.clone();
+    for (size, [begin, end]) in shape.iter_mut().zip(paddings(call)?) {
+        *size = dim(i128::from(*size) + begin + end)?;
     }
     Ok(vec![Fact::new(x.dtype, shape)?])
 }
@@ -71,23 +81,74 @@ fn scale(x: &Fact, axes: &[usize], scales: &[f64]) -> Answer {
     Ok(vec![Fact::new(x.dtype, shape)?])
 }
 
+/// The axes that a `Resize` is about.
+fn resized(call: &Call<'_>, x: &Fact) -> Result<Vec<usize>, InferError> {
+    match call.attr_ints("axes").filter(|_| call.opset >= 11) {
+        Some(list) => list.iter().map(|&raw| axis(raw, x.rank())).collect(),
+        None => Ok((0..x.rank()).collect()),
+    }
+}
+
+/// Whether a `Resize` is told the sizes of its result.
+fn sized(call: &Call<'_>) -> bool {
+    call.opset >= 11 && call.optional(3).is_some_and(|sizes| sizes.elements() > 0)
+}
+
+/// The scales that a `Resize` is told.
+fn told(call: &Call<'_>) -> Result<Vec<f64>, InferError> {
+    let operand = if call.opset < 11 { 1 } else { 2 };
+    call.value(operand).map(super::Value::floats)
+}
+
 fn resize(call: &Call<'_>) -> Answer {
     let x = call.input(0)?;
-    let all: Vec<usize> = (0..x.rank()).collect();
-    if call.opset < 11 {
-        return scale(x, &all, &call.value(1)?.floats());
-    }
-    let axes = match call.attr_ints("axes") {
-        Some(list) => list
-            .iter()
-            .map(|&raw| axis(raw, x.rank()))
-            .collect::<Result<_, _>>()?,
-        None => all,
-    };
-    if call.optional(3).is_some_and(|sizes| sizes.elements() > 0) {
+    let axes = resized(call, x)?;
+    if sized(call) {
         return fit(call, x, &axes, call.ints(3)?);
     }
-    scale(x, &axes, &call.value(2)?.floats())
+    scale(x, &axes, &told(call)?)
+}
+
+/// By how much a `Resize` or `Upsample` stretches each axis, as its kernel reckons.
+pub(crate) fn factors(call: &Call<'_>) -> Result<Vec<f64>, InferError> {
+    let x = call.input(0)?;
+    let (axes, list) = if call.op == "Upsample" {
+        ((0..x.rank()).collect(), raised(call)?)
+    } else {
+        let axes = resized(call, x)?;
+        let list = if sized(call) {
+            ratios(call, x, &axes)?
+        } else {
+            told(call)?
+        };
+        (axes, list)
+    };
+    let mut factors = vec![1.0; x.rank()];
+    for (along, factor) in axes.into_iter().zip(list) {
+        factors[along] = factor;
+    }
+    Ok(factors)
+}
+
+/// The stretch of each axis where a `Resize` is told the sizes of its result.
+fn ratios(call: &Call<'_>, x: &Fact, axes: &[usize]) -> Result<Vec<f64>, InferError> {
+    let sizes = super::call::dims(call.ints(3)?)?;
+    let pairs = axes.iter().zip(&sizes);
+    let ratios: Vec<f64> = pairs
+        .map(|(&along, &size)| size as f64 / x.shape[along] as f64)
+        .collect();
+    let ratio = common(call, &ratios);
+    Ok(ratio.map_or(ratios, |ratio| vec![ratio; axes.len()]))
+}
+
+/// The one stretch of all axes, where the ratio of sides is kept.
+fn common(call: &Call<'_>, ratios: &[f64]) -> Option<f64> {
+    let all = ratios.iter().copied();
+    match call.attr_text("keep_aspect_ratio_policy", "stretch") {
+        "not_larger" => Some(all.fold(f64::INFINITY, f64::min)),
+        "not_smaller" => Some(all.fold(0.0, f64::max)),
+        _ => None,
+    }
 }
 
 /// To given sizes, the ratio of sides kept where the node asks for it.
@@ -99,15 +160,11 @@ fn fit(call: &Call<'_>, x: &Fact, axes: &[usize], sizes: &[i64]) -> Answer {
             "{found} sizes for {count} dimensions"
         )));
     }
-    let ratios = axes
-        .iter()
-        .zip(&sizes)
-        .map(|(&along, &size)| size as f64 / x.shape[along] as f64);
-    let ratio = match call.attr_text("keep_aspect_ratio_policy", "stretch") {
-        "not_larger" => Some(ratios.fold(f64::INFINITY, f64::min)),
-        "not_smaller" => Some(ratios.fold(0.0, f64::max)),
-        _ => None,
-    };
+    let pairs = axes.iter().zip(&sizes);
+    let ratios: Vec<f64> = pairs
+        .map(|(&along, &size)| size as f64 / x.shape[along] as f64)
+        .collect();
+    let ratio = common(call, &ratios);
     let mut shape = x.shape.clone();
     for (&along, &size) in axes.iter().zip(&sizes) {
         shape[along] = match ratio {
@@ -121,19 +178,22 @@ fn fit(call: &Call<'_>, x: &Fact, axes: &[usize], sizes: &[i64]) -> Answer {
 fn upsample(call: &Call<'_>) -> Answer {
     let x = call.input(0)?;
     let all: Vec<usize> = (0..x.rank()).collect();
+    scale(x, &all, &raised(call)?)
+}
+
+/// The scales of an `Upsample`.
+fn raised(call: &Call<'_>) -> Result<Vec<f64>, InferError> {
     match (call.optional(1), call.attrs.get("scales")) {
-        (Some(_), _) => scale(x, &all, &call.value(1)?.floats()),
-        (None, Some(Attr::Floats(list))) => scale(x, &all, list),
+        (Some(_), _) => call.value(1).map(super::Value::floats),
+        (None, Some(Attr::Floats(list))) => Ok(list.clone()),
         (None, _) => {
-            let factor = |name| match call.attrs.get(name) {
-                Some(&Attr::Float(value)) => value,
-                _ => 1.0,
-            };
-            scale(
-                x,
-                &all,
-                &[1.0, 1.0, factor("height_scale"), factor("width_scale")],
-            )
+            let factor = |name| call.attr_float(name, 1.0);
+            Ok(vec![
+                1.0,
+                1.0,
+                factor("height_scale"),
+                factor("width_scale"),
+            ])
         }
     }
 }

@@ -215,6 +215,11 @@ pub struct Select {
 }
 
 impl Select {
+    /// The condition has elements of one byte.
+    pub(super) fn in_place(&self, operand: usize) -> bool {
+        (operand > 0 || self.element == 1) && self.broadcast.is_whole(operand)
+    }
+
     pub(super) fn needs(&self) -> Option<Needs> {
         let sizes = [1, self.element, self.element];
         let bytes = |elements: usize, size: usize| u64::try_from(elements.checked_mul(size)?).ok();

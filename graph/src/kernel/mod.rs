@@ -119,7 +119,7 @@ impl Kernel {
     pub fn in_place(&self, operand: usize) -> bool {
         match self {
             Self::Map(map) => map.in_place(operand),
-            Self::Select(select) => operand > 0 && select.broadcast.is_whole(operand),
+            Self::Select(select) => select.in_place(operand),
             Self::Cast(cast) => cast.from.bits() == cast.to.bits() && operand == 0,
             Self::Copy { .. } | Self::Softmax(_) | Self::LayerNorm(_) | Self::Affine(_) => {
                 operand == 0

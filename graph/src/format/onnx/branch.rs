@@ -144,6 +144,7 @@ impl<'a> Walk<'a> {
         let fact = valueless(&self.entries[id].fact);
         let copy = self.define(name, body.scope, fact, Kind::Made)?;
         self.steps.push(Step {
+            node: None,
             name: label(node, place),
             op: "Identity".into(),
             inputs: vec![Some(id)],
@@ -164,6 +165,7 @@ impl<'a> Walk<'a> {
     ) -> Result<Outcome, OnnxError> {
         let marks = (self.entries.len(), self.steps.len(), self.labels.len());
         let nested = self.outside.len();
+        let constants = (self.folded.len(), self.spelled.len());
         let results = self.enter((node, place), around, &label(node, place), branch)?;
         let made = self.entries[marks.0..].iter();
         let made = made.filter(|entry| entry.kind == Kind::Made);
@@ -183,6 +185,8 @@ impl<'a> Walk<'a> {
         self.entries.truncate(marks.0);
         self.steps.truncate(marks.1);
         self.labels.truncate(marks.2);
+        self.folded.truncate(constants.0);
+        self.spelled.truncate(constants.1);
         Ok(Outcome {
             results,
             captures,
@@ -213,6 +217,7 @@ impl<'a> Walk<'a> {
         let bytes = bytes.fold(0, u64::saturating_add);
         self.outside.push((self.steps.len(), bytes));
         self.steps.push(Step {
+            node: None,
             name: label(node, place),
             op: format!("{}{APART}", kind_name(node)),
             inputs: inputs.map(Some).collect(),

@@ -43,6 +43,7 @@ impl<'a> Walk<'a> {
         let offers = self.offered(condition, &chosen, &outputs);
         let reads = std::iter::once(condition).chain(chosen.into_iter().flatten());
         self.steps.push(Step {
+            node: None,
             name: label(node, place),
             op: kind_name(node),
             inputs: reads.map(Some).collect(),

@@ -1,13 +1,12 @@
 //! From steps and entries to the graph: roles, unique names, views, in-place offers.
 
 use super::error::OnnxError;
-use super::external::Place;
 use super::names::{LETTERS, MAX_LETTERS};
 use super::walk::{Kind, Step, Walk};
 use crate::build::GraphBuilder;
 use crate::infer::Value;
 use crate::ir::{Role, TensorId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Results that are the bytes of the first operand under another shape.
 pub(super) const VIEWS: [&str; 6] = [
@@ -62,20 +61,16 @@ const IN_PLACE_FIRST: [&str; 4] = [
     "Softmax",
 ];
 
-/// Where the elements of each weight are.
-pub(super) type Places = BTreeMap<TensorId, Place>;
-
 /// Operands beyond these are not offered.
 const OFFERS: usize = 8;
 
-/// Fills the builder.
+/// Fills the builder; the tensor of each entry that has one.
 pub(super) fn emit(
     walk: &Walk<'_>,
-    outputs: &[usize],
     model: &mut GraphBuilder,
-) -> Result<Places, OnnxError> {
+) -> Result<Vec<Option<TensorId>>, OnnxError> {
     letters(walk)?;
-    let ids = tensors(walk, outputs, model)?;
+    let ids = tensors(walk, model)?;
     let id = |entry: &usize| ids[*entry];
     for step in &walk.steps {
         let results: Vec<TensorId> = step.outputs.iter().filter_map(id).collect();
@@ -93,11 +88,7 @@ pub(super) fn emit(
             node.view(from, to);
         }
     }
-    let places = ids
-        .iter()
-        .zip(&walk.entries)
-        .filter_map(|(id, entry)| Some(((*id)?, entry.place.clone()?)));
-    Ok(places.collect())
+    Ok(ids)
 }
 
 /// The name of a body is repeated for every step and tensor in it: not without end.
@@ -113,21 +104,17 @@ fn letters(walk: &Walk<'_>) -> Result<(), OnnxError> {
 }
 
 /// Declares the tensors that the graph has, in order of the file.
-fn tensors(
-    walk: &Walk<'_>,
-    outputs: &[usize],
-    model: &mut GraphBuilder,
-) -> Result<Vec<Option<TensorId>>, OnnxError> {
+fn tensors(walk: &Walk<'_>, model: &mut GraphBuilder) -> Result<Vec<Option<TensorId>>, OnnxError> {
     let mut wanted = vec![false; walk.entries.len()];
     let read = walk
         .steps
         .iter()
         .flat_map(|step| step.inputs.iter().flatten().chain(&step.outputs));
-    read.chain(outputs).for_each(|&id| wanted[id] = true);
+    read.chain(&walk.results).for_each(|&id| wanted[id] = true);
     let top = walk.entries.iter().filter(|entry| entry.scope.is_none());
     let mut taken: HashMap<String, u32> = top.map(|entry| (entry.name.to_owned(), 0)).collect();
     let mut is_output = vec![false; walk.entries.len()];
-    for &id in outputs {
+    for &id in &walk.results {
         is_output[id] = true;
     }
     let mut ids = Vec::new();
@@ -192,7 +179,7 @@ struct Shares {
     in_place: Vec<(usize, usize)>,
 }
 
-fn sharing(walk: &Walk<'_>, step: &Step) -> Shares {
+fn sharing(walk: &Walk<'_>, step: &Step<'_>) -> Shares {
     let mut shares = Shares {
         view: None,
         in_place: step.offers.clone(),
@@ -234,7 +221,7 @@ fn sharing(walk: &Walk<'_>, step: &Step) -> Shares {
 }
 
 /// A `Dropout` that is told to drop, or may be.
-fn trains(walk: &Walk<'_>, step: &Step) -> bool {
+fn trains(walk: &Walk<'_>, step: &Step<'_>) -> bool {
     let flag = step.inputs.get(2).copied().flatten();
     let off = |id: usize| matches!(walk.entries[id].fact.value.as_deref(), Some(Value::Ints(list)) if list.iter().all(|&v| v == 0));
     step.op == "Dropout" && !flag.is_none_or(off)

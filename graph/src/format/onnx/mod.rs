@@ -8,13 +8,15 @@
 //! bytes ─proto→ messages ─bind→ inputs ─walk (infer, fold, inline)→ steps ─emit→ Graph
 //! ```
 //!
-//! Weights stay where they are: [`read_with_weights`] says at which bytes. What is no longer known:
-//! attributes, folded nodes, names of body tensors that clashed.
+//! Weights stay where they are: [`read_with_weights`] says at which bytes. What nodes compute, and folded
+//! constants too large to be computed here, [`read_with_kernels`] says. What is no longer known: names of
+//! body tensors that clashed.
 
 mod bind;
 mod branch;
 mod census;
 mod choice;
+mod compute;
 mod emit;
 mod error;
 mod external;
@@ -36,6 +38,7 @@ use super::bodies::APART;
 use crate::build::GraphBuilder;
 use crate::bytes::Mapped;
 use crate::ir::{Graph, NodeId, TensorId};
+use crate::kernel::Compute;
 use crate::profile::Profile;
 use bayplan_planner::ids::Id;
 use passed::{Passed, Rest};
@@ -87,6 +90,25 @@ pub fn read_with_weights(
     name: &str,
     options: &ReadOptions<'_>,
 ) -> Result<OnnxModel, OnnxError> {
+    walked(bytes, name, options, |_, _| ()).map(|(model, ())| model)
+}
+
+/// Reads a model and says what it computes. The graph is the same.
+pub fn read_with_kernels(
+    bytes: &[u8],
+    name: &str,
+    options: &ReadOptions<'_>,
+) -> Result<(OnnxModel, Compute), OnnxError> {
+    walked(bytes, name, options, compute::compute)
+}
+
+/// Reads a model; `more` may look at the walk before it is forgotten, with the tensor of each entry.
+fn walked<T>(
+    bytes: &[u8],
+    name: &str,
+    options: &ReadOptions<'_>,
+    more: impl FnOnce(&Walk<'_>, &[Option<TensorId>]) -> T,
+) -> Result<(OnnxModel, T), OnnxError> {
     let passed = Passed::new(options.mapped);
     census::check(bytes, &passed)?;
     let rest = Rest {
@@ -114,23 +136,27 @@ pub fn read_with_weights(
         declared: &declared,
         scope: None,
     })?;
-    let mut outputs = Vec::new();
     for output in &graph.output {
         let id = walk.find(&output.name);
-        outputs.push(id.ok_or_else(|| OnnxError::Output(output.name.clone()))?);
+        let id = id.ok_or_else(|| OnnxError::Output(output.name.clone()))?;
+        walk.results.push(id);
     }
     let mut builder = GraphBuilder::new(name);
     builder.alignment(Profile::bayplan().alignment);
-    let weights = emit::emit(&walk, &outputs, &mut builder)?;
+    let ids = emit::emit(&walk, &mut builder)?;
+    let pairs = ids.iter().zip(&walk.entries);
+    let places = pairs.filter_map(|(id, entry)| Some(((*id)?, entry.place.clone()?)));
     let opaque = walk.outside.iter().map(|&(step, bytes)| OpaqueBodies {
         node: NodeId::from_index(step),
         bytes,
     });
-    Ok(OnnxModel {
+    let model = OnnxModel {
         graph: builder.build()?,
-        weights,
+        weights: places.collect(),
         opaque: opaque.collect(),
-    })
+    };
+    let more = more(&walk, &ids);
+    Ok((model, more))
 }
 
 /// What the decoder said. It names every message on the way out, of which the first ones are enough.

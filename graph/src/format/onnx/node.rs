@@ -2,7 +2,7 @@
 
 use super::error::{At, OnnxError};
 use super::external::Place;
-use super::proto::{Attribute, Graph, Node};
+use super::proto::{Attribute, Graph, Node, Tensor};
 use super::walk::Walk;
 use crate::infer::{Attr, Attrs};
 
@@ -16,12 +16,12 @@ pub(super) fn label(node: &Node, place: usize) -> String {
 }
 
 impl Walk<'_> {
-    /// The attributes of a node, and where the elements of its constant are, if it has one.
-    pub(super) fn attributes(
+    /// The attributes of a node; and its constant with the place of the elements, if it has one.
+    pub(super) fn attributes<'n>(
         &self,
-        node: &Node,
+        node: &'n Node,
         place: usize,
-    ) -> Result<(Attrs, Option<Place>), OnnxError> {
+    ) -> Result<(Attrs, Option<(Place, &'n Tensor)>), OnnxError> {
         let mut attrs = Attrs::new();
         let mut stated = None;
         for attribute in &node.attribute {
@@ -30,7 +30,7 @@ impl Walk<'_> {
                     let name = format!("{} of {}", attribute.name, label(node, place));
                     let limit = self.limit_of(tensor.head.data_type);
                     let constant = self.source.constant(tensor, &name, limit)?;
-                    stated = (node.op_type == "Constant").then_some(constant.place);
+                    stated = (node.op_type == "Constant").then_some((constant.place, &**tensor));
                     Attr::Tensor(constant.fact)
                 }
                 (_, 1) => Attr::Float(f64::from(attribute.f)),

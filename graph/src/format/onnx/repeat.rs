@@ -180,6 +180,7 @@ impl<'a> Walk<'a> {
             outputs.push(out);
         }
         self.steps.push(Step {
+            node: None,
             name: label(node, place),
             op: kind_name(node),
             inputs,
@@ -301,6 +302,7 @@ impl<'a> Walk<'a> {
         offers: Vec<(usize, usize)>,
     ) {
         self.steps.push(Step {
+            node: None,
             name: format!("{}/{which}", label(around.node, around.place)),
             op: format!("{}/{which}", kind_name(around.node)),
             inputs,

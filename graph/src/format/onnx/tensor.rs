@@ -164,7 +164,7 @@ fn spelled_bytes(data: &[u8], dtype: DType, passed: &Passed<'_>) -> u64 {
     }
 }
 
-fn varints(mut data: &[u8]) -> Option<Vec<i64>> {
+pub(super) fn varints(mut data: &[u8]) -> Option<Vec<i64>> {
     let mut list = Vec::new();
     while !data.is_empty() {
         list.push(

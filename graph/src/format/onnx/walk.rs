@@ -9,7 +9,7 @@ use super::error::OnnxError;
 use super::external::Place;
 use super::names::MAX_LETTERS;
 use super::node::{at, kind_name, label, refuse_bodies, standard, unknown};
-use super::proto::{Graph, Node};
+use super::proto::{Graph, Node, Tensor};
 use super::tensor::Source;
 use crate::dtype::DType;
 use crate::format::bodies::Bodies;
@@ -51,7 +51,9 @@ impl Entry<'_> {
 }
 
 /// A node that is left after folding. Tensors are indices of entries.
-pub(super) struct Step {
+pub(super) struct Step<'a> {
+    /// The node of the file, if it is one.
+    pub(super) node: Option<&'a Node>,
     pub(super) name: String,
     pub(super) op: String,
     pub(super) inputs: Vec<Option<usize>>,
@@ -60,6 +62,13 @@ pub(super) struct Step {
     pub(super) scope: Option<usize>,
     /// Operands that its results may be written over, where the kind does not say.
     pub(super) offers: Vec<(usize, usize)>,
+}
+
+/// A node that was folded away, though not all values of its results are known.
+pub(super) struct Folded<'a> {
+    pub(super) node: &'a Node,
+    pub(super) inputs: Vec<Option<usize>>,
+    pub(super) outputs: Vec<usize>,
 }
 
 /// A graph being walked.
@@ -79,7 +88,12 @@ pub(super) struct Walk<'a> {
     pub(super) scopes: Vec<HashMap<&'a str, usize>>,
     /// Names of bodies that were inlined, with those around them.
     pub(super) labels: Vec<String>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Step<'a>>,
+    pub(super) folded: Vec<Folded<'a>>,
+    /// What the caller reads.
+    pub(super) results: Vec<usize>,
+    /// Constants in typed fields, by entry.
+    pub(super) spelled: Vec<(usize, &'a Tensor)>,
     /// Steps whose bodies run outside the plan, and the bytes of the results in them.
     pub(super) outside: Vec<(usize, u64)>,
     /// Apart: branches that read tensors around them stay apart even when it is known which one runs.
@@ -114,6 +128,9 @@ impl<'a> Walk<'a> {
             scopes: vec![HashMap::new()],
             labels: Vec::new(),
             steps: Vec::new(),
+            folded: Vec::new(),
+            results: Vec::new(),
+            spelled: Vec::new(),
             outside: Vec::new(),
             bodies: Bodies::Inline,
             distrust: false,
@@ -148,7 +165,7 @@ impl<'a> Walk<'a> {
             let limit = self.limit_of(tensor.head.data_type);
             let constant = self.source.constant(tensor, name, limit)?;
             let id = self.define(name, scope, constant.fact, Kind::Initializer)?;
-            self.entries[id].place = Some(constant.place);
+            self.place(id, constant.place, tensor);
         }
         if let Some(sparse) = graph.sparse_initializer.first() {
             let name = sparse.values.as_ref().map(|t| t.head.name.clone());
@@ -211,6 +228,7 @@ impl<'a> Walk<'a> {
             let name = label(node, place);
             let (op, scope) = (kind_name(node), body.scope);
             self.steps.push(Step {
+                node: Some(node),
                 name,
                 op,
                 inputs,
@@ -218,10 +236,27 @@ impl<'a> Walk<'a> {
                 scope,
                 offers: Vec::new(),
             });
-        } else if let (&[id], Some(at)) = (&outputs[..], stated) {
-            self.entries[id].place = Some(at);
+        } else if let (&[id], Some((at, tensor))) = (&outputs[..], stated) {
+            self.place(id, at, tensor);
+        } else if outputs
+            .iter()
+            .any(|&id| self.entries[id].fact.value.is_none())
+        {
+            self.folded.push(Folded {
+                node,
+                inputs,
+                outputs,
+            });
         }
         Ok(())
+    }
+
+    /// Notes where the elements of a constant are.
+    fn place(&mut self, id: usize, at: Place, tensor: &'a Tensor) {
+        if at == Place::Spelled {
+            self.spelled.push((id, tensor));
+        }
+        self.entries[id].place = Some(at);
     }
 
     /// Whether a node folds away: all shapes are known, and what only constants make is constant.

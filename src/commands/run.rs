@@ -1,0 +1,293 @@
+//! `run`: a model, executed inside its plan.
+
+mod data;
+mod kept;
+mod show;
+
+use crate::args::{DeviceName, Planning, RunArgs};
+use crate::failure::{Diagnostic, Failure};
+use crate::input::{self, Input, Model};
+use crate::report::Out;
+use crate::report::grid::visible;
+use crate::report::progress::Bar;
+use crate::session::{self, Session};
+use crate::units::{exact, grouped};
+use bayplan_exec::poison::{self, Poison};
+use bayplan_exec::reference::Reference;
+use bayplan_exec::run::{Fault, Given, Unwatched, Watcher, run as execute};
+use bayplan_exec::{Device, Memory, Program, ProgramError, Weights};
+use bayplan_graph::Profile;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Everything that a run needs.
+struct Ready<'f> {
+    program: Program,
+    weights: Weights<'f>,
+    inputs: Vec<Vec<u8>>,
+}
+
+/// What came of it.
+struct Ran {
+    outputs: Vec<Vec<u8>>,
+    times: Vec<Duration>,
+    /// Heap allocations of the last run, and their bytes.
+    allocations: (u64, u64),
+}
+
+pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
+    let (planning, data) = data::split(args)?;
+    let Input::Graph(model) = input::load(&args.model, &planning.reading)? else {
+        return Err(
+            Diagnostic::new("E0104", format!("`{}` is no model", args.model.display()))
+                .help("name a model (.tflite, .onnx) or an executable graph; --plan names its plan")
+                .cannot(),
+        );
+    };
+    let (session, model) = planned(args, &planning, *model)?;
+    super::warn(&session.warnings, out);
+    let session = super::kept_within(session)?;
+    let side = session.graph.as_ref().expect("it is the plan of a graph");
+    let computed = model.compute()?;
+    let program = Program::new(&side.certified, &computed.compute);
+    let program = program.map_err(|error| unbuilt(&error))?;
+    let shown = show::Shown::new(args, &session, &program);
+    within(args, &shown)?;
+    if args.dry_run {
+        return show::commands(&program, &shown, out);
+    }
+    let inputs = data::inputs(&program, &data)?;
+    let weights = {
+        let bar = Bar::new("loading weights");
+        let tick = |done, of| bar.share(done, of);
+        Weights::load(&program, computed.file, &tick)
+            .map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?
+    };
+    let ready = Ready {
+        program,
+        weights,
+        inputs,
+    };
+    let mut device = device(args.device);
+    let ran = ready.repeated(&mut *device, args.repeat.max(1))?;
+    let difference = args.compare.map(|_| ready.compared(&ran)).transpose()?;
+    let poisoned = args
+        .poison
+        .then(|| ready.poisoned(&mut *device))
+        .transpose()?;
+    if let Some(folder) = &args.output_dir {
+        kept::write(folder, &ready.program, &ran.outputs, &args.model)?;
+    }
+    let told = show::Told {
+        device: device.name(),
+        difference,
+        poisoned,
+        given: &data,
+    };
+    show::ran(&ready, &ran, &shown, &told, out)?;
+    if poisoned == Some(false) {
+        return Err(Diagnostic::new(
+            "E0901",
+            "outputs depend on bytes that no command should read",
+        )
+        .help("this is a defect of bayplan, not of your file: please report it")
+        .defect());
+    }
+    Ok(())
+}
+
+/// The plan of the file that is named, or one that is made here; and the model as that plan's target has it.
+fn planned(args: &RunArgs, planning: &Planning, model: Model) -> Result<(Session, Model), Failure> {
+    let shown = args.model.display().to_string();
+    let Some(path) = &args.plan else {
+        let profile = session::profile(planning);
+        let model = model.under(&profile)?.unwrap_or(model);
+        let session = session::of_model(shown, &model, planning)?;
+        return Ok((session, model));
+    };
+    let Input::Plan(file) = input::load(path, &planning.reading)? else {
+        return Err(
+            Diagnostic::new("E0104", format!("`{}` is no plan", path.display()))
+                .help("`bayplan plan MODEL -o PLAN` writes one")
+                .cannot(),
+        );
+    };
+    let no = |title: String| {
+        Diagnostic::new("E0602", title)
+            .help("plan again: `bayplan plan`")
+            .no()
+    };
+    let part = file.graph.as_ref();
+    let part = part.ok_or_else(|| no("the plan is one of a CSV, not of a graph".into()))?;
+    let profile = Profile::from_name(&file.profile).unwrap_or_else(Profile::bayplan);
+    let model = model.under(&profile)?.unwrap_or(model);
+    part.must_be_for(&model.graph)
+        .map_err(|error| no(error.to_string()))?;
+    Ok((session::from_file(shown, *file)?, model))
+}
+
+/// Refused before a byte is taken.
+fn within(args: &RunArgs, shown: &show::Shown<'_>) -> Result<(), Failure> {
+    let Some(budget) = args.budget else {
+        return Ok(());
+    };
+    let needed = shown.arenas.saturating_add(shown.weights);
+    if needed <= budget {
+        return Ok(());
+    }
+    let title = format!(
+        "{} do not suffice: arenas and weights take {}",
+        exact(budget),
+        exact(needed)
+    );
+    Err(Diagnostic::new("E0701", title)
+        .note(format!(
+            "arenas {}, weights {}",
+            grouped(shown.arenas),
+            grouped(shown.weights)
+        ))
+        .note("nothing was allocated")
+        .help("a larger --budget; streaming weights within a budget is not built yet")
+        .no())
+}
+
+fn unbuilt(error: &ProgramError) -> Failure {
+    const SHOWN: usize = 12;
+    let ProgramError::Unsupported(missing) = error else {
+        return Diagnostic::new("E0901", error.to_string())
+            .help("this is a defect of bayplan, not of your file: please report it")
+            .defect();
+    };
+    let title = format!("{} of its operators cannot be run", missing.len());
+    let mut told = Diagnostic::new("E1001", title);
+    for (name, why) in missing.iter().take(SHOWN) {
+        told = told.note(format!(
+            "`{}`: {}: {}",
+            visible(name),
+            visible(&why.op),
+            why.why
+        ));
+    }
+    if missing.len() > SHOWN {
+        told = told.note(format!("and {} more", missing.len() - SHOWN));
+    }
+    told.help("it can be planned all the same: `bayplan plan`")
+        .cannot()
+}
+
+fn device(name: DeviceName) -> Box<dyn Device> {
+    match name {
+        DeviceName::Auto | DeviceName::Reference => Box::new(Reference),
+    }
+}
+
+fn fault(fault: &Fault) -> Failure {
+    Diagnostic::new("E1003", fault.to_string())
+        .help("the inputs decide which indices the run computes: give others by --input")
+        .cannot()
+}
+
+impl Ready<'_> {
+    /// Runs several times in the same memory; outputs are those of the last run.
+    fn repeated(&self, device: &mut dyn Device, times: u64) -> Result<Ran, Failure> {
+        let inputs = self.slices();
+        let mut memory = Memory::new(&self.program);
+        let mut ran = Ran {
+            outputs: self.blank(),
+            times: Vec::new(),
+            allocations: (0, 0),
+        };
+        let bar = Bar::new("running");
+        for done in 0..times {
+            let mut arenas = memory.windows();
+            let mut outputs: Vec<&mut [u8]> =
+                ran.outputs.iter_mut().map(Vec::as_mut_slice).collect();
+            let started = Instant::now();
+            let mut ended = Ok(());
+            let info = allocation_counter::measure(|| {
+                ended = self.once(device, &inputs, (&mut arenas, &mut outputs), &mut Unwatched);
+            });
+            ran.times.push(started.elapsed());
+            ended.map_err(|error| fault(&error))?;
+            ran.allocations = (info.count_total, info.bytes_total);
+            bar.share(
+                usize::try_from(done + 1).unwrap_or(0),
+                usize::try_from(times).unwrap_or(0),
+            );
+        }
+        Ok(ran)
+    }
+
+    fn blank(&self) -> Vec<Vec<u8>> {
+        let ports = self.program.outputs.iter();
+        ports.map(|port| vec![0; port.bytes]).collect()
+    }
+
+    fn slices(&self) -> Vec<&[u8]> {
+        self.inputs.iter().map(Vec::as_slice).collect()
+    }
+
+    fn once<'b>(
+        &self,
+        device: &mut dyn Device,
+        inputs: &[&[u8]],
+        (arenas, outputs): (&mut [&'b mut [u8]], &mut [&'b mut [u8]]),
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), Fault> {
+        let mut given = Given {
+            arenas,
+            inputs,
+            outputs,
+        };
+        execute(&self.program, &self.weights, device, &mut given, watcher)
+    }
+
+    /// The largest difference to the reference, as a share of the largest value.
+    fn compared(&self, ran: &Ran) -> Result<f64, Failure> {
+        let exact = self.repeated(&mut Reference, 1)?;
+        let ports = self
+            .program
+            .outputs
+            .iter()
+            .zip(&ran.outputs)
+            .zip(&exact.outputs);
+        let each = ports.map(|((port, here), there)| kept::difference(port, here, there));
+        Ok(each.fold(0.0, f64::max))
+    }
+
+    /// Whether two patterns in all bytes that no command should read give the same outputs.
+    fn poisoned(&self, device: &mut dyn Device) -> Result<bool, Failure> {
+        let poison = Poison::new(&self.program);
+        let inputs = self.slices();
+        let mut outcomes = Vec::new();
+        for pattern in poison::PATTERNS {
+            let mut memory = Memory::new(&self.program);
+            let mut outputs = self.blank();
+            let mut arenas = memory.windows();
+            poison.fill(&mut arenas, pattern);
+            let mut windows: Vec<&mut [u8]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+            let mut watcher = poison.watcher(pattern);
+            self.once(device, &inputs, (&mut arenas, &mut windows), &mut watcher)
+                .map_err(|error| fault(&error))?;
+            outcomes.push(outputs);
+        }
+        Ok(outcomes[0] == outcomes[1])
+    }
+}
+
+/// The name of a file for a tensor's name.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    name.chars().map(plain).collect()
+}
+
+/// Refuses to write over the model.
+fn write(path: &Path, model: &Path, contents: &[u8]) -> Result<(), Failure> {
+    super::write_bytes(path, &[model], contents)
+}
