@@ -319,6 +319,16 @@ fn narrow(x: i64) -> i32 {
     i32::try_from(x.clamp(-32_768, 32_767)).unwrap_or(0)
 }
 
+/// `x / 2^bits` as 16-bit arithmetic has it: beyond 15 bits there is nothing to round by, and what comes
+/// out is 1 or -1.
+fn halved_16(x: i32, bits: u32) -> i32 {
+    match bits {
+        0..=15 => halved(x, bits),
+        _ if x < 0 => -1,
+        _ => 1,
+    }
+}
+
 /// In 16 bits throughout, as the stock kernel does.
 fn hard_swish(site: &Site<'_>) -> Answer {
     let ((from, _), (to, zero)) = (site.operand(0)?.level()?, site.result()?.level()?);
@@ -342,10 +352,10 @@ fn hard_swish(site: &Site<'_>) -> Answer {
         open = match up {
             1.. => left(open, 1),
             0 => open,
-            _ => halved(open, up.unsigned_abs()),
+            _ => halved_16(open, up.unsigned_abs()),
         };
         let open = (open + (1 << 15)) >> 1;
-        halved(open * value / (1 << 15), down.unsigned_abs()) + zero
+        halved_16(open * value / (1 << 15), down.unsigned_abs()) + zero
     })
 }
 
