@@ -16,7 +16,7 @@ use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Graph, facts};
 use bayplan_planner::file::csv::{self, Parsed};
 use bayplan_planner::file::plan_file::{self, Format, PlanFile};
-use model::TfliteFile;
+use model::ModelFile;
 use source::{Source, read};
 use std::path::Path;
 use std::rc::Rc;
@@ -46,8 +46,18 @@ pub(crate) struct Model {
     pub(crate) unknown: Vec<String>,
     /// That bodies of branches and loops are not planned.
     unplanned: Option<Diagnostic>,
-    /// The `.tflite`, and for whose kernels it was read.
-    origin: Option<(Rc<TfliteFile>, Kernels)>,
+    /// Where it is from.
+    content: Content,
+}
+
+/// Where a model is from.
+enum Content {
+    /// A graph of the own format.
+    Own,
+    /// An `.onnx`.
+    Onnx(Rc<ModelFile>),
+    /// A `.tflite`, and for whose kernels it was read.
+    Tflite(Rc<ModelFile>, Kernels),
 }
 
 impl Model {
@@ -60,7 +70,7 @@ impl Model {
             tflite: false,
             unknown: Vec::new(),
             unplanned: None,
-            origin: None,
+            content: Content::Own,
         }
     }
 

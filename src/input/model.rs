@@ -1,6 +1,6 @@
 //! Model files of others: `.tflite` and `.onnx`. They are mapped, not read into memory.
 
-use super::{Input, Model, add_facts};
+use super::{Content, Input, Model, add_facts};
 use crate::args::{self, Reading};
 use crate::failure::{Diagnostic, Failure};
 use crate::units::{count, exact};
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A `.tflite` that can be read again, for other kernels.
-pub(crate) struct TfliteFile {
+/// A model's file, which can be read again: for other kernels, or for what its nodes compute.
+pub(crate) struct ModelFile {
     path: PathBuf,
     bytes: Mapped,
     name: String,
@@ -49,16 +49,25 @@ pub(super) fn load(path: &Path, extension: &str, reading: &Reading) -> Result<In
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
     let model = if extension == "tflite" {
-        let file = TfliteFile {
+        let file = ModelFile {
             path: path.to_owned(),
             bytes,
             name: stem,
             reading: reading.clone(),
         };
-        TfliteFile::read(Rc::new(file), Kernels::Unknown)?
+        ModelFile::read(Rc::new(file), Kernels::Unknown)?
     } else {
         let model = of_onnx(path, &bytes, &stem, reading)?;
-        with_facts(model, path, &stem, reading)?
+        let file = ModelFile {
+            path: path.to_owned(),
+            bytes,
+            name: stem.clone(),
+            reading: reading.clone(),
+        };
+        Model {
+            content: Content::Onnx(Rc::new(file)),
+            ..with_facts(model, path, &stem, reading)?
+        }
     };
     Ok(Input::Graph(Box::new(model)))
 }
@@ -91,7 +100,7 @@ fn kernels(profile: &Profile) -> Kernels {
     }
 }
 
-impl TfliteFile {
+impl ModelFile {
     fn read(file: Rc<Self>, kernels: Kernels) -> Result<Model, Failure> {
         let Self {
             path,
@@ -102,7 +111,7 @@ impl TfliteFile {
         let model = of_tflite(path, bytes, name, reading, kernels)?;
         let model = with_facts(model, path, name, reading)?;
         Ok(Model {
-            origin: Some((file, kernels)),
+            content: Content::Tflite(file, kernels),
             ..model
         })
     }
@@ -117,17 +126,39 @@ pub(crate) struct Computed<'a> {
 impl Model {
     /// What its nodes compute.
     pub(crate) fn compute(&self) -> Result<Computed<'_>, Failure> {
-        let title = "models of this kind cannot be run yet";
-        Err(Diagnostic::new("E1001", title).cannot())
+        let (compute, file) = match &self.content {
+            Content::Own => {
+                let title = "graphs of this format cannot be run yet";
+                return Err(Diagnostic::new("E1001", title).cannot());
+            }
+            Content::Onnx(file) => {
+                let options = onnx_options(&file.path, &file.bytes, &file.reading);
+                let read = onnx::read_with_kernels(&file.bytes, &file.name, &options);
+                let (_, compute) = read.map_err(|error| onnx_refused(&file.path, &error))?;
+                (compute, file)
+            }
+            Content::Tflite(file, kernels) => {
+                let refused = |error| tflite_refused(&file.path, &error);
+                let options = tflite_options(&file.reading, *kernels);
+                let shapes = file.reading.shapes();
+                let model = tflite::read_resized(&file.bytes, &file.name, &options, &shapes);
+                let model = model.map_err(refused)?;
+                (tflite::compute(&model, &file.bytes).map_err(refused)?, file)
+            }
+        };
+        Ok(Computed {
+            compute,
+            file: &file.bytes,
+        })
     }
 
     /// The model as the runtime of `profile` has it: with the scratch of its kernels, and with the
     /// operators that it does not compute at load. Nothing where it is this very one.
     pub(crate) fn under(&self, profile: &Profile) -> Result<Option<Self>, Failure> {
         let wanted = kernels(profile);
-        match &self.origin {
-            Some((file, kernels)) if *kernels != wanted => {
-                TfliteFile::read(file.clone(), wanted).map(Some)
+        match &self.content {
+            Content::Tflite(file, kernels) if *kernels != wanted => {
+                ModelFile::read(file.clone(), wanted).map(Some)
             }
             _ => Ok(None),
         }
@@ -147,19 +178,9 @@ fn of_tflite(
 ) -> Result<Model, Failure> {
     not_for_tflite(reading)?;
     let inputs = reading.shapes();
-    let options = tflite::ReadOptions {
-        bodies: bodies(reading),
-        kernels,
-        ..tflite::ReadOptions::default()
-    };
+    let options = tflite_options(reading, kernels);
     let model = tflite::read_resized(bytes, name, &options, &inputs);
-    let model = model.map_err(|error| {
-        let diagnostic = refused(path, "E0406", &error.to_string());
-        match resize_help(&error) {
-            Some(help) => diagnostic.help(help).cannot(),
-            None => diagnostic.cannot(),
-        }
-    })?;
+    let model = model.map_err(|error| tflite_refused(path, &error))?;
     let offline = offline(&model);
     let file = own::file(&model.graph);
     let unknown = unknown(&model, kernels);
@@ -171,6 +192,22 @@ fn of_tflite(
         unplanned,
         ..Model::plain(model.graph, file)
     })
+}
+
+fn tflite_options(reading: &Reading, kernels: Kernels) -> tflite::ReadOptions {
+    tflite::ReadOptions {
+        bodies: bodies(reading),
+        kernels,
+        ..tflite::ReadOptions::default()
+    }
+}
+
+fn tflite_refused(path: &Path, error: &tflite::TfliteError) -> Failure {
+    let told = refused(path, "E0406", &error.to_string());
+    match resize_help(error) {
+        Some(help) => told.help(help).cannot(),
+        None => told.cannot(),
+    }
 }
 
 /// Flags that say nothing about a `.tflite`.
@@ -236,7 +273,19 @@ fn offline(model: &TfliteModel) -> Option<Result<Pinned, String>> {
 }
 
 fn of_onnx(path: &Path, bytes: &Mapped, name: &str, reading: &Reading) -> Result<Model, Failure> {
-    let options = onnx::ReadOptions {
+    let options = onnx_options(path, bytes, reading);
+    let model = onnx::read_with_weights(bytes, name, &options);
+    let model = model.map_err(|error| onnx_refused(path, &error))?;
+    let file = own::file(&model.graph);
+    let unplanned = unplanned(path, &model.graph, &model.opaque);
+    Ok(Model {
+        unplanned,
+        ..Model::plain(model.graph, file)
+    })
+}
+
+fn onnx_options<'a>(path: &'a Path, bytes: &'a Mapped, reading: &Reading) -> onnx::ReadOptions<'a> {
+    onnx::ReadOptions {
         dims: reading.dims.iter().cloned().collect(),
         inputs: reading.shapes(),
         folder: path.parent().map(|folder| {
@@ -249,22 +298,16 @@ fn of_onnx(path: &Path, bytes: &Mapped, name: &str, reading: &Reading) -> Result
         bodies: bodies(reading),
         ignore_declared: reading.ignore_declared,
         mapped: Some(bytes),
+    }
+}
+
+fn onnx_refused(path: &Path, error: &onnx::OnnxError) -> Failure {
+    let told = refused(path, "E0407", &error.to_string());
+    let told = match error {
+        onnx::OnnxError::Clash { .. } => told.help("--ignore-declared passes over it"),
+        _ => told,
     };
-    let model = onnx::read_with_weights(bytes, name, &options);
-    let model = model.map_err(|error| {
-        let told = refused(path, "E0407", &error.to_string());
-        let told = match error {
-            onnx::OnnxError::Clash { .. } => told.help("--ignore-declared passes over it"),
-            _ => told,
-        };
-        told.cannot()
-    })?;
-    let file = own::file(&model.graph);
-    let unplanned = unplanned(path, &model.graph, &model.opaque);
-    Ok(Model {
-        unplanned,
-        ..Model::plain(model.graph, file)
-    })
+    told.cannot()
 }
 
 fn bodies(reading: &Reading) -> Bodies {

@@ -202,7 +202,10 @@ impl QuantizedSoftmax {
     pub fn share(sum: i32) -> (i32, u32) {
         let free = sum.leading_zeros();
         let beyond_one = sum.wrapping_shl(free).wrapping_sub(i32::MIN);
-        (super::fixed::reciprocal_of_more(beyond_one), (12 + 23) - free)
+        (
+            super::fixed::reciprocal_of_more(beyond_one),
+            (12 + 23) - free,
+        )
     }
 }
 
@@ -235,7 +238,11 @@ impl ToBytes {
     /// The byte of a number.
     #[inline]
     pub fn byte(self, x: f32) -> u8 {
-        let (low, high) = if self.level.signed { (-128, 127) } else { (0, 255) };
+        let (low, high) = if self.level.signed {
+            (-128, 127)
+        } else {
+            (0, 255)
+        };
         #[expect(clippy::cast_possible_truncation, reason = "ends at the limits")]
         let number = (x / self.scale).round() as i32;
         byte(number.saturating_add(self.level.zero).clamp(low, high))
@@ -305,9 +312,7 @@ impl Quantized {
             Self::MatMul(product) => product.needs(),
             Self::Pool(pool) => pool.needs(),
             Self::Join(join) => join.needs(),
-            Self::Lookup(lookup) => {
-                bytes(&[(Some(lookup.count), DType::I8)], Some(lookup.count))
-            }
+            Self::Lookup(lookup) => bytes(&[(Some(lookup.count), DType::I8)], Some(lookup.count)),
             Self::Softmax(softmax) => {
                 let all = product(&[softmax.outer, softmax.axis]);
                 let fits = softmax.axis <= 4095 && softmax.exps[0] == i32::MAX;

@@ -62,6 +62,7 @@ struct Json {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "keys of the report")]
 struct Commands {
     input: String,
     arena_bytes: u64,

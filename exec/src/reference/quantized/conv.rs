@@ -70,7 +70,11 @@ impl Job<'_> {
         if steps == (1, 1) {
             let image = &self.image[first.0..first.0 + count];
             let weight = &self.weight[first.1..first.1 + count];
-            return image.iter().zip(weight).map(product).fold(0, i32::wrapping_add);
+            return image
+                .iter()
+                .zip(weight)
+                .map(product)
+                .fold(0, i32::wrapping_add);
         }
         let mut sum = 0_i32;
         for at in 0..count {

@@ -136,8 +136,11 @@ fn reduced(reduce: &QuantizedReduce, operands: &[Operand<'_>], result: &mut [u8]
     let gone: usize = reduce.reduced.iter().map(|axis| axis.0).product();
     for (place, result) in result[..kept].iter_mut().enumerate() {
         let base = offset(&reduce.kept, place);
-        let numbers = (0..gone).map(|at| reduce.operand.of(from[base + offset(&reduce.reduced, at)]));
-        *result = reduce.result.byte(0, numbers.fold(0_i32, i32::wrapping_add));
+        let numbers =
+            (0..gone).map(|at| reduce.operand.of(from[base + offset(&reduce.reduced, at)]));
+        *result = reduce
+            .result
+            .byte(0, numbers.fold(0_i32, i32::wrapping_add));
     }
 }
 

@@ -288,7 +288,11 @@ impl<'f, 'a> Table<'f, 'a> {
         };
         let (first, len) = self.flat.vector(at, 2, field.1)?;
         self.flat.spend(at, 4 * len)?;
-        let number = |i| Ok(u32::from(u16::from_le_bytes(self.flat.read(first + 2 * i, field.1)?)));
+        let number = |i| {
+            Ok(u32::from(u16::from_le_bytes(
+                self.flat.read(first + 2 * i, field.1)?,
+            )))
+        };
         (0..len).map(number).collect()
     }
 
@@ -296,7 +300,10 @@ impl<'f, 'a> Table<'f, 'a> {
     pub(super) fn small(&self, field: Field) -> Result<Vec<u32>, TfliteError> {
         let range = self.bytes(field)?;
         self.flat.spend(range.start, 4 * range.len())?;
-        Ok(self.flat.bytes[range].iter().map(|&b| u32::from(b)).collect())
+        Ok(self.flat.bytes[range]
+            .iter()
+            .map(|&b| u32::from(b))
+            .collect())
     }
 
     /// Every table of a vector of tables, in order, made by `make`.

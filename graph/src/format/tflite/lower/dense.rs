@@ -53,7 +53,9 @@ pub(super) fn floats(all: &[&Known<'_>]) -> Result<(), Trouble> {
     for known in all {
         let dtype = known.dtype()?;
         if dtype != DType::F32 {
-            return Err(missing(format!("operands of type {dtype} with such others")));
+            return Err(missing(format!(
+                "operands of type {dtype} with such others"
+            )));
         }
     }
     Ok(())
@@ -119,15 +121,22 @@ fn batch_matmul(site: &Site<'_>) -> Answer {
     }
     let stretched = Broadcast::new(outer, &[a_outer, b_outer]);
     let stretched = stretched.ok_or_else(|| missing("batches that do not stretch"))?;
-    let sizes = (a_rows.checked_mul(*a_columns), b_rows.checked_mul(*b_columns));
+    let sizes = (
+        a_rows.checked_mul(*a_columns),
+        b_rows.checked_mul(*b_columns),
+    );
     let (Some(a_size), Some(b_size)) = sizes else {
         return Err(missing("so many elements"));
     };
-    let batch = stretched.shape.iter().enumerate().map(|(axis, &count)| Batch {
-        count,
-        a: stretched.strides[0][axis].saturating_mul(a_size),
-        b: stretched.strides[1][axis].saturating_mul(b_size),
-    });
+    let batch = stretched
+        .shape
+        .iter()
+        .enumerate()
+        .map(|(axis, &count)| Batch {
+            count,
+            a: stretched.strides[0][axis].saturating_mul(a_size),
+            b: stretched.strides[1][axis].saturating_mul(b_size),
+        });
     let matmul = MatMul {
         batch: batch.collect(),
         m,

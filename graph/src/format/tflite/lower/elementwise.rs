@@ -105,7 +105,10 @@ fn cast(site: &Site<'_>) -> Answer {
         return Err(missing(format!("from {from} to {to}")));
     }
     let count = x.count()?;
-    Ok(vec![Part::simple(Kernel::Cast(Cast { from, to, count }), 1)])
+    Ok(vec![Part::simple(
+        Kernel::Cast(Cast { from, to, count }),
+        1,
+    )])
 }
 
 fn dequantize(site: &Site<'_>) -> Answer {

@@ -53,7 +53,10 @@ fn joined(site: &Site<'_>) -> Answer {
     let (a, b) = (site.operand(0)?, site.operand(1)?);
     let dtype = a.dtype()?;
     if b.dtype()? != dtype {
-        return Err(missing(format!("operands of types {dtype} and {}", b.dtype()?)));
+        return Err(missing(format!(
+            "operands of types {dtype} and {}",
+            b.dtype()?
+        )));
     }
     if a.is_quantized() {
         return quantized::joined(site, join, fused);
@@ -81,10 +84,7 @@ fn joined(site: &Site<'_>) -> Answer {
 }
 
 /// How operands are stretched to the result.
-pub(super) fn broadcast(
-    result: &Known<'_>,
-    operands: &[&Known<'_>],
-) -> Result<Broadcast, Trouble> {
+pub(super) fn broadcast(result: &Known<'_>, operands: &[&Known<'_>]) -> Result<Broadcast, Trouble> {
     let shapes: Vec<&[usize]> = operands.iter().map(|known| &known.shape[..]).collect();
     let broadcast = Broadcast::new(&result.shape, &shapes);
     broadcast.ok_or_else(|| missing("shapes that do not stretch to the result's"))

@@ -38,7 +38,9 @@ use site::{Files, Rule, Site, Trouble, lacks};
 pub fn compute(model: &TfliteModel, file: &[u8]) -> Result<Compute, TfliteError> {
     let tables = schema::model(file)?;
     // Each operator looks at its operands' scales again.
-    let limit = (file.len() as u64).saturating_mul(64).saturating_add(1 << 24);
+    let limit = (file.len() as u64)
+        .saturating_mul(64)
+        .saturating_add(1 << 24);
     let flat = Flat::with_limit(file, limit);
     let mut files = Files {
         model,
@@ -90,7 +92,8 @@ fn shares(
     (from, to): (crate::ir::TensorId, crate::ir::TensorId),
 ) -> bool {
     let [part] = parts else { return false };
-    let writes = matches!(part.write, crate::kernel::Target::Result(at) if outputs.get(at) == Some(&to));
+    let writes =
+        matches!(part.write, crate::kernel::Target::Result(at) if outputs.get(at) == Some(&to));
     let mut reads = part.reads.iter().enumerate();
     writes
         && reads.all(|(operand, &at)| {

@@ -25,7 +25,11 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
 /// A dimension by number; below 0 from the end.
 pub(super) fn axis(number: i64, rank: usize) -> Result<usize, Trouble> {
     let rank_here = i64::try_from(rank).unwrap_or(i64::MAX);
-    let place = if number < 0 { number + rank_here } else { number };
+    let place = if number < 0 {
+        number + rank_here
+    } else {
+        number
+    };
     let place = usize::try_from(place).ok().filter(|&place| place < rank);
     place.ok_or_else(|| missing(format!("dimension {number} of {rank}")))
 }
@@ -77,7 +81,10 @@ fn concatenation(site: &Site<'_>) -> Answer {
         return Err(missing("a fused activation"));
     }
     let result = site.result()?;
-    let along = axis(options.int(0, "the axis of a CONCATENATION", 0)?, result.shape.len())?;
+    let along = axis(
+        options.int(0, "the axis of a CONCATENATION", 0)?,
+        result.shape.len(),
+    )?;
     let strides = row_strides(&result.shape);
     let mut parts = Vec::with_capacity(site.operands());
     let mut begin = 0_usize;
@@ -336,8 +343,7 @@ fn broadcast_to(site: &Site<'_>) -> Answer {
     let (x, result) = (site.operand(0)?, site.result()?);
     same_meaning(x, result)?;
     let stretched = super::joined::broadcast(result, &[x])?;
-    let strides: Result<Vec<isize>, _> =
-        stretched.strides[0].iter().map(|&s| signed(s)).collect();
+    let strides: Result<Vec<isize>, _> = stretched.strides[0].iter().map(|&s| signed(s)).collect();
     let moved = Rearrange::strided(result.element()?, &stretched.shape, &strides?, 0);
     Ok(vec![part(moved, 0, 0)])
 }
@@ -353,7 +359,11 @@ fn blocks(site: &Site<'_>) -> Answer {
     let (&[n, h, w, c], &[n2, h2, w2, c2]) = (&deep.shape[..], &wide.shape[..]) else {
         return Err(missing("operands that are no images"));
     };
-    let fits = [h.checked_mul(block), w.checked_mul(block), c2.checked_mul(block * block)];
+    let fits = [
+        h.checked_mul(block),
+        w.checked_mul(block),
+        c2.checked_mul(block * block),
+    ];
     if n != n2 || fits != [Some(h2), Some(w2), Some(c)] {
         return Err(missing("a result of another shape"));
     }

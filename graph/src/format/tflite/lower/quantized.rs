@@ -9,8 +9,8 @@ use super::site::{Answer, Fused, Known, Site, Trouble, missing};
 use crate::dtype::DType;
 use crate::kernel::fixed::{Scale, exp_of_negative, halved, high_product};
 use crate::kernel::quantized::{
-    Factors, FromBytes, Join, Level, Lookup, QuantizedConv, QuantizedJoin, QuantizedMatMul, QuantizedPool,
-    QuantizedReduce, QuantizedSoftmax, Requantize, ToBytes,
+    Factors, FromBytes, Join, Level, Lookup, QuantizedConv, QuantizedJoin, QuantizedMatMul,
+    QuantizedPool, QuantizedReduce, QuantizedSoftmax, Requantize, ToBytes,
 };
 use crate::kernel::{
     Binary, Conv, Kernel, Part, Pool, Quantized, Reduce, Reduction, Unary, WeightLayout,
@@ -56,11 +56,7 @@ fn range(result: &Known<'_>, fused: Fused) -> Result<(i32, i32), Trouble> {
     }
 }
 
-fn requantize(
-    result: &Known<'_>,
-    fused: Fused,
-    factors: Factors,
-) -> Result<Requantize, Trouble> {
+fn requantize(result: &Known<'_>, fused: Fused, factors: Factors) -> Result<Requantize, Trouble> {
     let (low, high) = range(result, fused)?;
     let zero = result.level()?.1;
     Ok(Requantize {
@@ -103,7 +99,9 @@ fn fixed(factors: &[f64]) -> Result<Factors, Trouble> {
 fn weight_level(image: &Known<'_>, weight: &Known<'_>, axis: usize) -> Result<Level, Trouble> {
     let dtype = weight.dtype()?;
     if dtype != image.dtype()? || weight.scales.scales.is_empty() {
-        return Err(missing(format!("weights of type {dtype} with such operands")));
+        return Err(missing(format!(
+            "weights of type {dtype} with such operands"
+        )));
     }
     if let [zero] = weight.scales.zeros[..] {
         let signed = dtype == DType::I8;
@@ -288,7 +286,9 @@ fn clipped(site: &Site<'_>, fused: Fused) -> Answer {
     let ((from, _), (to, zero)) = (x.level()?, y.level()?);
     let (low, high) = range(y, fused)?;
     let scale = scale(f64::from(from / to))?;
-    lookup(site, |x| scale.apply(x).saturating_add(zero).clamp(low, high))
+    lookup(site, |x| {
+        scale.apply(x).saturating_add(zero).clamp(low, high)
+    })
 }
 
 fn leaky(site: &Site<'_>, alpha: f32) -> Answer {
@@ -423,7 +423,10 @@ pub(super) fn softmax(site: &Site<'_>, (outer, axis): (usize, usize), beta: f32)
     let mut exps = [0; 256];
     for (below, exp) in (0..256_i32).zip(exps.iter_mut()) {
         if i64::from(below) <= reach {
-            let scaled = high_product((-below).wrapping_shl(scale.shift.unsigned_abs()), scale.multiplier);
+            let scaled = high_product(
+                (-below).wrapping_shl(scale.shift.unsigned_abs()),
+                scale.multiplier,
+            );
             *exp = exp_of_negative(scaled);
         }
     }
@@ -449,7 +452,9 @@ pub(super) fn reduce(site: &Site<'_>, geometry: Reduce) -> Answer {
         return Err(missing(format!("a mean of {all} elements")));
     }
     let mut scale = scale(f64::from(x.level()?.0) / f64::from(y.level()?.0))?;
-    let bits = i32::try_from(all.ilog2()).unwrap_or(0).min(31 + scale.shift);
+    let bits = i32::try_from(all.ilog2())
+        .unwrap_or(0)
+        .min(31 + scale.shift);
     let divided = (i64::from(scale.multiplier) << bits) / all;
     scale.multiplier = i32::try_from(divided).map_err(|_| missing("such scales"))?;
     scale.shift -= bits;

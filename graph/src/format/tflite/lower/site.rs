@@ -186,7 +186,11 @@ impl<'a> Site<'a> {
         let known = |(index, id): (usize, TensorId)| files.known(place.subgraph, index, id);
         let operands = operator.inputs.iter().zip(inputs);
         let operands = operands.map(|(&index, &id)| index.zip(id).map(known).transpose());
-        let results = operator.outputs.iter().copied().zip(outputs.iter().copied());
+        let results = operator
+            .outputs
+            .iter()
+            .copied()
+            .zip(outputs.iter().copied());
         Ok(Self {
             op: &operator.op,
             operands: operands.collect::<Result<_, _>>()?,
@@ -275,9 +279,8 @@ impl<'a> Site<'a> {
             Target::Result(at) => self.results.get(at).map(|known| known.bytes),
             Target::State(_) => self.states.last().copied(),
         };
-        let within = |(needed, position): (&u64, &usize)| {
-            room(position).is_some_and(|room| *needed <= room)
-        };
+        let within =
+            |(needed, position): (&u64, &usize)| room(position).is_some_and(|room| *needed <= room);
         needs.reads.len() == part.reads.len()
             && needs.reads.iter().zip(&part.reads).all(within)
             && room_of_result.is_some_and(|room| needs.write <= room)

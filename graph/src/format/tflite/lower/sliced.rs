@@ -69,7 +69,13 @@ fn strided(site: &Site<'_>) -> Answer {
         .map(|cut| cut.count)
         .collect();
     // New dimensions of 1 change nothing but the shape.
-    let ones = |shape: &[usize]| shape.iter().copied().filter(|&n| n != 1).collect::<Vec<_>>();
+    let ones = |shape: &[usize]| {
+        shape
+            .iter()
+            .copied()
+            .filter(|&n| n != 1)
+            .collect::<Vec<_>>()
+    };
     if ones(&shape) != ones(&result.shape) {
         return Err(missing("a result of another shape"));
     }
@@ -133,7 +139,13 @@ fn cut(
     } else {
         end
     };
-    let from_end = |place: i64| if place < 0 { place.saturating_add(far) } else { place };
+    let from_end = |place: i64| {
+        if place < 0 {
+            place.saturating_add(far)
+        } else {
+            place
+        }
+    };
     let place = |place: i64| usize::try_from(place).unwrap_or(0);
     if set(masks.shrink, i) {
         let begin = if set(masks.begin, i) { 0 } else { begin };

@@ -203,7 +203,9 @@ impl Walk<'_> {
         let from = node.checked_mul(self.element)?;
         let value = self.values.get(from..from.checked_add(self.element)?)?;
         let to = at * self.element;
-        self.dense.get_mut(to..to + self.element)?.copy_from_slice(value);
+        self.dense
+            .get_mut(to..to + self.element)?
+            .copy_from_slice(value);
         Some(())
     }
 }

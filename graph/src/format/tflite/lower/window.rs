@@ -53,8 +53,14 @@ impl Steps {
     /// The window along height (0) or width (1). Where padding is odd, the larger half comes last.
     fn slide(&self, axis: usize, input: usize, output: usize, kernel: usize) -> Option<Slide> {
         let (stride, dilation) = (self.strides[axis], self.dilations[axis]);
-        let reach = kernel.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)?;
-        let end = output.saturating_sub(1).checked_mul(stride)?.checked_add(reach)?;
+        let reach = kernel
+            .checked_sub(1)?
+            .checked_mul(dilation)?
+            .checked_add(1)?;
+        let end = output
+            .saturating_sub(1)
+            .checked_mul(stride)?
+            .checked_add(reach)?;
         let wanted = if self.same {
             input.div_ceil(stride)
         } else {
@@ -91,7 +97,10 @@ impl Steps {
 fn conv(site: &Site<'_>) -> Answer {
     let options = site.options(1)?;
     let steps = Steps::new(&options, Some(4))?;
-    let (x, y) = (image(&site.operand(0)?.shape)?, image(&site.result()?.shape)?);
+    let (x, y) = (
+        image(&site.operand(0)?.shape)?,
+        image(&site.result()?.shape)?,
+    );
     let [results, height, width, operands] = image(&site.operand(1)?.shape)?;
     let groups = x[3].checked_div(operands).filter(|n| n * operands == x[3]);
     let groups = groups.filter(|&n| n > 0 && results % n == 0 && results == y[3]);
@@ -113,7 +122,10 @@ fn conv(site: &Site<'_>) -> Answer {
 fn depthwise(site: &Site<'_>) -> Answer {
     let options = site.options(2)?;
     let steps = Steps::new(&options, Some(5))?;
-    let (x, y) = (image(&site.operand(0)?.shape)?, image(&site.result()?.shape)?);
+    let (x, y) = (
+        image(&site.operand(0)?.shape)?,
+        image(&site.result()?.shape)?,
+    );
     let [one, height, width, results] = image(&site.operand(1)?.shape)?;
     let each = results.checked_div(x[3]).filter(|n| n * x[3] == results);
     let each = each.filter(|_| one == 1 && results == y[3]);
@@ -151,7 +163,10 @@ fn convolution(site: &Site<'_>, geometry: Conv, fused: Fused) -> Answer {
 fn transposed(site: &Site<'_>) -> Answer {
     let options = site.options(49)?;
     let steps = Steps::new(&options, None)?;
-    let (x, y) = (image(&site.operand(2)?.shape)?, image(&site.result()?.shape)?);
+    let (x, y) = (
+        image(&site.operand(2)?.shape)?,
+        image(&site.result()?.shape)?,
+    );
     let [results, height, width, operands] = image(&site.operand(1)?.shape)?;
     if operands != x[3] || results != y[3] {
         return Err(missing("channels that do not fit"));
@@ -185,7 +200,10 @@ fn pool(site: &Site<'_>) -> Answer {
         let found = usize::try_from(options.int(slot, "the size of a window", 0)?);
         found.map_err(|_| missing("such windows"))
     };
-    let (x, y) = (image(&site.operand(0)?.shape)?, image(&site.result()?.shape)?);
+    let (x, y) = (
+        image(&site.operand(0)?.shape)?,
+        image(&site.result()?.shape)?,
+    );
     if x[3] != y[3] {
         return Err(missing("channels that do not fit"));
     }
