@@ -13,6 +13,7 @@ mod interpolate;
 mod map;
 mod matmul;
 mod pool;
+mod quantized;
 mod rearrange;
 mod reduce;
 mod softmax;
@@ -95,6 +96,7 @@ pub fn dispatch(
         Kernel::LayerNorm(kernel) => affine::layer_norm(*kernel, operands, result),
         Kernel::Affine(kernel) => affine::run(*kernel, operands, result),
         Kernel::Take(kernel) => return take::run(*kernel, operands, result),
+        Kernel::Quantized(kernel) => return quantized::run(kernel, operands, result),
         other => {
             let (kernel, dtype) = (other.name(), bayplan_graph::DType::F32);
             return Err(KernelFault::Type { kernel, dtype });

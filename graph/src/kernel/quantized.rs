@@ -5,7 +5,7 @@
 
 use super::fixed::Scale;
 use super::index::Broadcast;
-use super::{Conv, Needs, Pool, bytes_of, product};
+use super::{Conv, Needs, Pool, Pooling, bytes_of, product};
 use crate::dtype::DType;
 
 /// How a byte stands for a number: signed or not, and which number is 0.
@@ -30,11 +30,49 @@ impl Level {
     }
 }
 
+/// Factors by channel of the result, or one for all.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Factors {
+    /// In 32-bit integers.
+    Fixed(Vec<Scale>),
+    /// In 64-bit floats: multiplied, then rounded, halves away from 0.
+    Real(Vec<f64>),
+}
+
+impl Factors {
+    /// The scaled number.
+    #[inline]
+    pub fn apply(&self, channel: usize, x: i32) -> i32 {
+        match self {
+            Self::Fixed(scales) => of_channel(scales, channel).apply(x),
+            #[expect(clippy::cast_possible_truncation, reason = "ends at the limits")]
+            Self::Real(factors) => (f64::from(x) * of_channel(factors, channel)).round() as i32,
+        }
+    }
+
+    fn is_sound(&self, channels: usize) -> bool {
+        let (count, sound) = match self {
+            Self::Fixed(scales) => (scales.len(), scales.iter().all(|scale| scale.is_sound())),
+            Self::Real(factors) => (factors.len(), factors.iter().all(|x| x.is_finite())),
+        };
+        sound && (count == 1 || count == channels)
+    }
+}
+
+/// One for all, or that of a channel.
+#[inline]
+fn of_channel<T: Copy>(list: &[T], channel: usize) -> T {
+    match list {
+        [one] => *one,
+        all => all[channel],
+    }
+}
+
 /// From sums of products back to bytes: scaled, the zero added, clamped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Requantize {
-    /// One for each channel of the result, or one for all.
-    pub scales: Vec<Scale>,
+    /// By channel.
+    pub factors: Factors,
     /// Added after scaling.
     pub zero: i32,
     /// Not below; within a byte of the result's kind.
@@ -47,11 +85,7 @@ impl Requantize {
     /// The byte of a sum in this channel.
     #[inline]
     pub fn byte(&self, channel: usize, sum: i32) -> u8 {
-        let scale = match &self.scales[..] {
-            [one] => one,
-            all => &all[channel],
-        };
-        self.clamp(scale.apply(sum))
+        self.clamp(self.factors.apply(channel, sum))
     }
 
     /// The byte of a scaled number.
@@ -62,9 +96,8 @@ impl Requantize {
     }
 
     fn is_sound(&self, channels: usize) -> bool {
-        let fits = self.scales.len() == 1 || self.scales.len() == channels;
         let within = self.low <= self.high && self.low >= -128 && self.high <= 255;
-        fits && within && self.scales.iter().all(|scale| scale.is_sound())
+        within && self.factors.is_sound(channels)
     }
 }
 
@@ -254,8 +287,6 @@ impl FromBytes {
 pub enum Quantized {
     /// Convolution.
     Conv(QuantizedConv),
-    /// Transposed convolution; slides as in [`super::Kernel::ConvTranspose`].
-    ConvTranspose(QuantizedConv),
     /// Matrix product.
     MatMul(QuantizedMatMul),
     /// Pooling.
@@ -277,14 +308,9 @@ pub enum Quantized {
 impl Quantized {
     pub(super) fn needs(&self) -> Option<Needs> {
         match self {
-            Self::Conv(conv) => conv.needs(false),
-            Self::ConvTranspose(conv) => conv.needs(true),
+            Self::Conv(conv) => conv.needs(),
             Self::MatMul(product) => product.needs(),
-            Self::Pool(pool) => {
-                let counts = pool.geometry.counts()?;
-                (pool.low <= pool.high && pool.low >= -128 && pool.high <= 255)
-                    .then(|| bytes(&[(counts[0], DType::I8)], counts[1]))?
-            }
+            Self::Pool(pool) => pool.needs(),
             Self::Join(join) => join.needs(),
             Self::Lookup(lookup) => bytes(&[(Some(lookup.count), DType::I8)], Some(lookup.count)),
             Self::Softmax(softmax) => {
@@ -307,10 +333,10 @@ impl Quantized {
         }
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    /// A word for listings.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Conv(_) => "conv-8bit",
-            Self::ConvTranspose(_) => "conv-transpose-8bit",
             Self::MatMul(_) => "matmul-8bit",
             Self::Pool(_) => "pool-8bit",
             Self::Join(_) => "join-8bit",
@@ -333,8 +359,8 @@ fn bytes(reads: &[(Option<usize>, DType)], write: Option<usize>) -> Option<Needs
 }
 
 impl QuantizedConv {
-    fn needs(&self, transposed: bool) -> Option<Needs> {
-        let counts = self.geometry.counts(transposed)?;
+    fn needs(&self) -> Option<Needs> {
+        let counts = self.geometry.counts(false)?;
         if !self.result.is_sound(counts.channels?) || self.geometry.then.is_some() {
             return None;
         }
@@ -359,6 +385,16 @@ impl QuantizedMatMul {
             reads.push((Some(self.n), DType::I32));
         }
         bytes(&reads, product(&[self.m, self.n]))
+    }
+}
+
+impl QuantizedPool {
+    fn needs(&self) -> Option<Needs> {
+        let [image, result] = self.geometry.counts()?;
+        let meant = matches!(self.geometry.pooling, Pooling::Max | Pooling::Average);
+        let within = self.low <= self.high && self.low >= -128 && self.high <= 255;
+        let plain = meant && self.geometry.then.is_none();
+        (plain && within).then(|| bytes(&[(image, DType::I8)], result))?
     }
 }
 

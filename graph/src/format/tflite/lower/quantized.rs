@@ -9,8 +9,8 @@ use super::site::{Answer, Fused, Known, Site, Trouble, missing};
 use crate::dtype::DType;
 use crate::kernel::fixed::{Scale, exp_of_negative, halved, high_product};
 use crate::kernel::quantized::{
-    FromBytes, Join, Level, Lookup, QuantizedConv, QuantizedJoin, QuantizedMatMul, QuantizedPool,
-    QuantizedReduce, QuantizedSoftmax, Requantize, ToBytes,
+    Factors, FromBytes, Join, Level, Lookup, QuantizedConv, QuantizedJoin, QuantizedMatMul,
+    QuantizedPool, QuantizedReduce, QuantizedSoftmax, Requantize, ToBytes,
 };
 use crate::kernel::{
     Binary, Conv, Kernel, Part, Pool, Quantized, Reduce, Reduction, Unary, WeightLayout,
@@ -56,39 +56,43 @@ fn range(result: &Known<'_>, fused: Fused) -> Result<(i32, i32), Trouble> {
     }
 }
 
-fn requantize(result: &Known<'_>, fused: Fused, scales: Vec<Scale>) -> Result<Requantize, Trouble> {
+fn requantize(result: &Known<'_>, fused: Fused, factors: Factors) -> Result<Requantize, Trouble> {
     let (low, high) = range(result, fused)?;
     let zero = result.level()?.1;
     Ok(Requantize {
-        scales,
+        factors,
         zero,
         low,
         high,
     })
 }
 
-/// Factors of sums of products: by channel, or one for all. `narrow`: a single product is taken in 32
-/// bits.
+/// Factors of sums of products: by channel, or one for all. `narrow`: the product is taken in 32 bits.
 fn factors(
     image: &Known<'_>,
     weight: &Known<'_>,
     result: &Known<'_>,
     (channels, narrow): (usize, bool),
-) -> Result<Vec<Scale>, Trouble> {
+) -> Result<Vec<f64>, Trouble> {
     let (from, to) = (image.level()?.0, result.level()?.0);
     let all = &weight.scales.scales;
     if all.len() != 1 && all.len() != channels {
         return Err(missing("scales of another number of channels"));
     }
     let factor = |&weight: &f32| {
-        let product = if narrow && all.len() == 1 {
+        let product = if narrow {
             f64::from(from * weight)
         } else {
             f64::from(from) * f64::from(weight)
         };
-        scale(product / f64::from(to))
+        product / f64::from(to)
     };
-    all.iter().map(factor).collect()
+    Ok(all.iter().map(factor).collect())
+}
+
+fn fixed(factors: &[f64]) -> Result<Factors, Trouble> {
+    let scales = factors.iter().map(|&factor| scale(factor));
+    Ok(Factors::Fixed(scales.collect::<Result<_, _>>()?))
 }
 
 /// The weight's kind of byte. Where there are several scales, they change along `axis`, and zeros are 0.
@@ -129,12 +133,12 @@ pub(super) fn conv(site: &Site<'_>, geometry: Conv, fused: Fused) -> Answer {
     }
     let bias = with_bias(site, 2, DType::I32)?;
     let channels = geometry.groups.saturating_mul(geometry.results);
-    let scales = factors(x, weight, y, (channels, !by.signed))?;
+    let factors = factors(x, weight, y, (channels, !by.signed))?;
     let kernel = QuantizedConv {
         geometry: Conv { bias, ..geometry },
         image: level(x)?,
         weight: by,
-        result: requantize(y, fused, scales)?,
+        result: requantize(y, fused, fixed(&factors)?)?,
     };
     let operands = if bias { 3 } else { 2 };
     Ok(part(Quantized::Conv(kernel), operands))
@@ -157,7 +161,8 @@ pub(super) fn fully_connected(site: &Site<'_>, product: &Product, fused: Fused) 
     same_kind(x, y)?;
     let b = weight_level(x, weight, 0)?;
     let bias = with_bias(site, 2, DType::I32)?;
-    let scales = factors(x, weight, y, (product.n, true))?;
+    // The stock reference kernel multiplies by the factor itself.
+    let factors = Factors::Real(factors(x, weight, y, (product.n, false))?);
     let kernel = QuantizedMatMul {
         m: product.m,
         n: product.n,
@@ -165,7 +170,7 @@ pub(super) fn fully_connected(site: &Site<'_>, product: &Product, fused: Fused) 
         a: level(x)?,
         b,
         bias,
-        result: requantize(y, fused, scales)?,
+        result: requantize(y, fused, factors)?,
     };
     let operands = if bias { 3 } else { 2 };
     Ok(part(Quantized::MatMul(kernel), operands))
@@ -213,7 +218,7 @@ pub(super) fn joined(site: &Site<'_>, join: Binary, fused: Fused) -> Answer {
     let kernel = QuantizedJoin {
         join,
         broadcast: broadcast(y, &[a, b])?,
-        result: requantize(y, fused, vec![scale(factor)?])?,
+        result: requantize(y, fused, fixed(&[factor])?)?,
     };
     Ok(part(Quantized::Join(kernel), 2))
 }
@@ -314,6 +319,16 @@ fn narrow(x: i64) -> i32 {
     i32::try_from(x.clamp(-32_768, 32_767)).unwrap_or(0)
 }
 
+/// `x / 2^bits` as 16-bit arithmetic has it: beyond 15 bits there is nothing to round by, and what comes
+/// out is 1 or -1.
+fn halved_16(x: i32, bits: u32) -> i32 {
+    match bits {
+        0..=15 => halved(x, bits),
+        _ if x < 0 => -1,
+        _ => 1,
+    }
+}
+
 /// In 16 bits throughout, as the stock kernel does.
 fn hard_swish(site: &Site<'_>) -> Answer {
     let ((from, _), (to, zero)) = (site.operand(0)?.level()?, site.result()?.level()?);
@@ -337,10 +352,10 @@ fn hard_swish(site: &Site<'_>) -> Answer {
         open = match up {
             1.. => left(open, 1),
             0 => open,
-            _ => halved(open, up.unsigned_abs()),
+            _ => halved_16(open, up.unsigned_abs()),
         };
         let open = (open + (1 << 15)) >> 1;
-        halved(open * value / (1 << 15), down.unsigned_abs()) + zero
+        halved_16(open * value / (1 << 15), down.unsigned_abs()) + zero
     })
 }
 
@@ -447,7 +462,7 @@ pub(super) fn reduce(site: &Site<'_>, geometry: Reduce) -> Answer {
         kept: geometry.kept,
         reduced: geometry.reduced,
         operand: level(x)?,
-        result: requantize(y, Fused::Nothing, vec![scale])?,
+        result: requantize(y, Fused::Nothing, Factors::Fixed(vec![scale]))?,
     };
     Ok(part(Quantized::Reduce(kernel), 1))
 }
