@@ -73,6 +73,9 @@ pub(super) fn fold(problem: &Problem, stop: &dyn Fn() -> bool) -> Option<Folded>
             return None;
         }
         stacks(&mut pieces, &mut parts);
+        if stop() {
+            return None;
+        }
         if pieces.len() == before {
             break;
         }
