@@ -6,9 +6,9 @@ use crate::report::grid::{Grid, left, right, visible};
 use crate::report::wrap::hung;
 use crate::session::{self, Session};
 use crate::units::{count, exact, grouped};
-use bayplan_planner::conflict::{Cause, shortfalls, too_much};
+use bayplan_planner::conflict::{Cause, Known, after, shortfalls, too_much};
 use bayplan_planner::strategy::improve;
-use bayplan_planner::{Answer, ArenaId, BufferId, Conflict, Options, Status, Strategy, conflict};
+use bayplan_planner::{Answer, ArenaId, BufferId, Conflict, Options, Status, Strategy};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -79,13 +79,26 @@ pub(crate) fn find(
     if arenas.len() > 1 {
         return Ok(too_much(problem, &arenas, capacity));
     }
+    let known = known(session, capacity);
     let answer = asked(session, searching, |options| {
-        conflict(problem, Session::arena(), capacity, options)
+        after(problem, Session::arena(), capacity, known, options)
     })?;
     Ok(match answer {
         Answer::Conflict(conflict) => Some(conflict),
         Answer::Fits(_) | Answer::Undecided(_) => None,
     })
+}
+
+/// What planning has shown of a capacity.
+fn known(session: &Session, capacity: u64) -> Known {
+    let bound = session.bounds.arenas[Session::arena()].bytes;
+    match session.status {
+        // A plan from a file: its bound may be somebody else's word.
+        None => Known::Nothing,
+        Some(_) if bound > capacity => Known::Refuted,
+        Some(_) if session.effort.enough == Some(capacity) => Known::Undecided(bound),
+        Some(_) => Known::Nothing,
+    }
 }
 
 /// What does not fit into the memories that were asked for; nothing where that is not known.

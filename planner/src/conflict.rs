@@ -103,6 +103,32 @@ pub fn conflict(
     capacity: u64,
     options: &Options<'_>,
 ) -> Result<Answer, PlannerFault> {
+    after(problem, arena, capacity, Known::Nothing, options)
+}
+
+/// What is known of the whole before parts of it are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing.
+    Nothing,
+    /// It does not fit.
+    Refuted,
+    /// It was searched as long as shall be; what every plan needs, in bytes.
+    Undecided(u64),
+}
+
+/// Parts are searched with this share of the effort where the whole was in vain.
+const SHARE: u32 = 64;
+
+/// The same as [`conflict()`] after planning, which is not done again. Where that stayed undecided, the parts
+/// get a fraction of its effort, all together.
+pub fn after(
+    problem: &Problem,
+    arena: ArenaId,
+    capacity: u64,
+    known: Known,
+    options: &Options<'_>,
+) -> Result<Answer, PlannerFault> {
     let ids = bound_to(problem, arena);
     let whole = part(problem, arena, &ids);
     if let Some((members, cause)) = clique(&whole, capacity) {
@@ -118,6 +144,7 @@ pub fn conflict(
     let ask = |ids: &[BufferId], options: &Options<'_>| {
         let options = Options {
             enough: Some(capacity),
+            need: false,
             ..options.clone()
         };
         let planned = plan(part(problem, arena, ids), &options)?;
@@ -131,8 +158,12 @@ pub fn conflict(
         };
         Ok((attempt, planned.nodes))
     };
-    let filter = Filter::new(problem, &ask, options);
-    let answer = filter.answer(&ids, &whole)?;
+    let shared = match known {
+        Known::Undecided(_) => options.shared(SHARE),
+        Known::Nothing | Known::Refuted => options.clone(),
+    };
+    let filter = Filter::new(problem, &ask, &shared);
+    let answer = filter.answer(&ids, &whole, known)?;
     Ok(match answer {
         filter::Answer::Fits(height) => Answer::Fits(height),
         filter::Answer::Unknown(bound) => Answer::Undecided(bound),

@@ -41,7 +41,7 @@ pub(super) fn check(problem: &Problem, plan: &Plan, found: &mut Vec<Violation>) 
                 }));
             }
         }
-        rects.par_sort_by_key(|r| (r.steps.start, r.buffer));
+        rects.par_sort_unstable_by_key(|r| (r.steps.start, r.buffer, r.lo));
         if !sections_apart(&rects, SECTION) {
             report_overlaps(problem, plan, &rects, found);
         }

@@ -224,15 +224,23 @@ impl Folded {
             offset: 0,
         };
         let mut unfolded = Table::filled(nowhere, count.count());
-        let roots = self.roots.iter().copied();
-        let mut open: Vec<(u32, Place)> = roots.zip(places.values().copied()).collect();
-        while let Some((part, place)) = open.pop() {
-            match self.parts[part as usize] {
+        let mut at = vec![nowhere; self.parts.len()];
+        for (&root, &place) in self.roots.iter().zip(places.values()) {
+            at[root as usize] = place;
+        }
+        // Whatever is joined is so behind its parts.
+        for (index, &part) in self.parts.iter().enumerate().rev() {
+            let place: Place = at[index];
+            match part {
                 Part::One(id) => unfolded[id] = place,
-                Part::Row(a, b) => open.extend([(a, place), (b, place)]),
+                Part::Row(a, b) => {
+                    at[a as usize] = place;
+                    at[b as usize] = place;
+                }
                 Part::Stack(a, b, above) => {
                     let offset = place.offset + above;
-                    open.extend([(a, place), (b, Place { offset, ..place })]);
+                    at[a as usize] = place;
+                    at[b as usize] = Place { offset, ..place };
                 }
             }
         }

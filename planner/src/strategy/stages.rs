@@ -4,6 +4,7 @@
 //! first strategies and improvement. A huge one is folded, or placed by the fastest strategy, and improved;
 //! that is all, the others take minutes.
 
+use super::improve::Effort;
 use super::portfolio::Best;
 use super::search::Spent;
 use super::stop::Stop;
@@ -63,6 +64,40 @@ impl<'a> Stages<'a> {
 
     /// Does all that the options allow. Without `stop` there is a plan then, if there is any strategy.
     pub(super) fn run(&mut self, problem: &Problem, bounds: &mut Bounds) {
+        if !self.options.refuted(bounds) {
+            self.stages(problem, bounds);
+        }
+        if self.options.refuted(bounds) {
+            self.need(problem, bounds);
+        }
+    }
+
+    /// No plan is low enough. What would do is told from what is quickly made.
+    fn need(&mut self, problem: &Problem, bounds: &mut Bounds) {
+        let small = problem.buffers().len() < Effort::default().least;
+        let options = self.options.afterwards();
+        let mut after = Stages {
+            options: &options,
+            stop: self.stop,
+            best: std::mem::take(&mut self.best),
+            spent: self.spent,
+        };
+        if after.best.plan.is_none() {
+            let all = &self.options.strategies[..];
+            let huge = *all == Strategy::ALL && problem.buffers().len() >= HUGE;
+            match (small && options.need, huge) {
+                (true, _) => after.strategies(problem, bounds, all),
+                (false, true) => after.strategies(problem, bounds, &[Strategy::StartFirstFit]),
+                (false, false) => after.strategies(problem, bounds, &all[..all.len().min(FIRST)]),
+            }
+        }
+        if small && options.need {
+            after.search(problem, bounds);
+        }
+        (self.best, self.spent) = (after.best, after.spent);
+    }
+
+    fn stages(&mut self, problem: &Problem, bounds: &mut Bounds) {
         let mut strategies = &self.options.strategies[..];
         let effort = self.options.improve;
         let large = effort.work > 0 && problem.buffers().len() >= effort.least;
