@@ -187,7 +187,7 @@ pub(crate) struct CheckArgs {
     /// Bytes that there are
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) capacity: Option<u64>,
-    /// Search again for bounds that a search proved, from the buffers alone
+    /// Search again for bounds that a search proved, from the buffers alone (a CSV with offsets claims none)
     #[arg(long)]
     pub(crate) prove: bool,
     #[command(flatten)]

@@ -193,7 +193,8 @@ pub(crate) fn reason(session: &Session, conflict: &Conflict) -> String {
     let capacity = exact(conflict.capacity);
     let names = memories(session, conflict);
     let where_to = match &names[..] {
-        [] => String::new(),
+        // It is about the bytes of a flag, however many memories there are.
+        names if names.is_empty() || session.asked.is_none() => String::new(),
         names => format!(" in {}", listed(names)),
     };
     match conflict.cause {

@@ -53,3 +53,18 @@ impl Drop for WhilePlanning {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_planned_within_does_not_end_the_telling() {
+        let state = || STATE.load(Ordering::Relaxed);
+        let told = WhilePlanning::new();
+        drop(WhilePlanning::new());
+        assert_eq!(state(), PLANNING, "Ctrl-C would lose the plan");
+        drop(told);
+        assert_eq!(state(), IDLE);
+    }
+}

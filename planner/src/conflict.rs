@@ -204,3 +204,34 @@ fn clique(whole: &Problem, capacity: u64) -> Option<(Vec<BufferId>, Cause)> {
     };
     Some((members, cause))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Buffer;
+
+    #[test]
+    fn what_planning_has_shown_is_not_searched_again() {
+        // 13 bytes live at once at most, and no plan is under 14.
+        let buffers = [
+            (0..3, 7),
+            (0..1, 6),
+            (4..6, 5),
+            (5..8, 5),
+            (2..5, 4),
+            (3..5, 4),
+            (2..4, 1),
+        ];
+        let buffers = buffers.map(|(steps, size)| Buffer::new("b", steps, size));
+        let problem = Problem::single(buffers.to_vec()).unwrap();
+        let arena = ArenaId::from_index(0);
+        let told = |known| after(&problem, arena, 13, known, &Options::default()).unwrap();
+        let members = |answer| match answer {
+            Answer::Conflict(conflict) => (conflict.members.len(), conflict.minimal),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(members(told(Known::Nothing)), (7, true));
+        assert_eq!(members(told(Known::Refuted)), (7, true));
+        assert_eq!(told(Known::Undecided(13)), Answer::Undecided(13));
+    }
+}

@@ -222,7 +222,9 @@ fn title(fits: Option<bool>, optimal: bool, (word, budget): (&str, u64), needed:
     let (budget, needed) = (exact(budget), exact(needed));
     match fits {
         None => {
-            format!("no plan was found for a {word} of {budget}: the lowest one needs {needed}")
+            format!(
+                "no plan was found for a {word} of {budget}: the lowest one found needs {needed}"
+            )
         }
         _ if optimal => format!("a {word} of {budget} does not suffice: {needed} are needed"),
         _ => format!("a {word} of {budget} does not suffice: the lowest plan found needs {needed}"),
