@@ -21,6 +21,9 @@ pub(super) fn place(
     limit: usize,
     tick: &Tick<'_>,
 ) -> Option<Table<BufferId, Place>> {
+    if tick(0) {
+        return None;
+    }
     let swept = match strategy {
         Strategy::StartFirstFit => online::place(problem, Fit::First),
         Strategy::StartBestFit => online::place(problem, Fit::Best),
