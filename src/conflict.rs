@@ -92,12 +92,14 @@ pub(crate) fn find(
 /// What planning has shown of a capacity.
 fn known(session: &Session, capacity: u64) -> Known {
     let bound = session.bounds.arenas[Session::arena()].bytes;
-    match session.status {
-        // A plan from a file: its bound may be somebody else's word.
-        None => Known::Nothing,
-        Some(_) if bound > capacity => Known::Refuted,
-        Some(_) if session.effort.enough == Some(capacity) => Known::Undecided(bound),
-        Some(_) => Known::Nothing,
+    // The bound of a plan from a file may be somebody else's word.
+    let planned = session.status.is_some();
+    if planned && bound > capacity {
+        Known::Refuted
+    } else if planned && session.effort.enough == Some(capacity) {
+        Known::Undecided(bound)
+    } else {
+        Known::Nothing
     }
 }
 

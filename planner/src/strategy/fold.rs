@@ -301,7 +301,7 @@ mod tests {
             Buffer::new("c", 0..9, 7),
         ]);
         let problem = problem.unwrap();
-        let looks = std::cell::Cell::new(0);
+        let looks = std::cell::Cell::new(0_u32);
         assert!(fold(&problem, &|| looks.replace(looks.get() + 1) > 100).is_some());
         for last in 0..looks.get() {
             let left = std::cell::Cell::new(last);
