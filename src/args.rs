@@ -201,7 +201,7 @@ pub(crate) struct CheckArgs {
     /// Bytes that there are
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) capacity: Option<u64>,
-    /// Search again for bounds that a search proved, from the buffers alone
+    /// Search again for bounds that a search proved, from the buffers alone (a CSV with offsets claims none)
     #[arg(long)]
     pub(crate) prove: bool,
     #[command(flatten)]
@@ -231,7 +231,7 @@ pub(crate) struct DiffArgs {
 pub(crate) struct PackArgs {
     /// CSV of buffers
     pub(crate) problem: PathBuf,
-    /// Bytes that there are; exit 1 if no plan was found that fits
+    /// Bytes that there are: the first plan that fits will do; exit 1 if none was found
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) capacity: Option<u64>,
     /// Write the plan here (.csv: the buffers with offsets; .ron, .json: a plan file)

@@ -6,9 +6,9 @@ use crate::report::grid::{Grid, left, right, visible};
 use crate::report::wrap::hung;
 use crate::session::{self, Session};
 use crate::units::{count, exact, grouped};
-use bayplan_planner::conflict::{Cause, shortfalls, too_much};
+use bayplan_planner::conflict::{Cause, Known, after, shortfalls, too_much};
 use bayplan_planner::strategy::improve;
-use bayplan_planner::{Answer, ArenaId, BufferId, Conflict, Options, Status, Strategy, conflict};
+use bayplan_planner::{Answer, ArenaId, BufferId, Conflict, Options, Status, Strategy};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -79,13 +79,28 @@ pub(crate) fn find(
     if arenas.len() > 1 {
         return Ok(too_much(problem, &arenas, capacity));
     }
+    let known = known(session, capacity);
     let answer = asked(session, searching, |options| {
-        conflict(problem, Session::arena(), capacity, options)
+        after(problem, Session::arena(), capacity, known, options)
     })?;
     Ok(match answer {
         Answer::Conflict(conflict) => Some(conflict),
         Answer::Fits(_) | Answer::Undecided(_) => None,
     })
+}
+
+/// What planning has shown of a capacity.
+fn known(session: &Session, capacity: u64) -> Known {
+    let bound = session.bounds.arenas[Session::arena()].bytes;
+    // The bound of a plan from a file may be somebody else's word.
+    let planned = session.status.is_some();
+    if planned && bound > capacity {
+        Known::Refuted
+    } else if planned && session.effort.enough == Some(capacity) {
+        Known::Undecided(bound)
+    } else {
+        Known::Nothing
+    }
 }
 
 /// What does not fit into the memories that were asked for; nothing where that is not known.
@@ -180,7 +195,8 @@ pub(crate) fn reason(session: &Session, conflict: &Conflict) -> String {
     let capacity = exact(conflict.capacity);
     let names = memories(session, conflict);
     let where_to = match &names[..] {
-        [] => String::new(),
+        // It is about the bytes of a flag, however many memories there are.
+        names if names.is_empty() || session.asked.is_none() => String::new(),
         names => format!(" in {}", listed(names)),
     };
     match conflict.cause {

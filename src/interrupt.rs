@@ -1,5 +1,5 @@
-//! Ctrl-C. While a plan is being made, the first one asks for the best so far; at any other time, and
-//! the second time, it ends the program at once with exit code 130.
+//! Ctrl-C. While a plan is being made, the first one asks for the best so far, and while that is told it changes
+//! nothing; at any other time, and the second time, it ends the program at once with exit code 130.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -32,18 +32,39 @@ pub(crate) fn asked() -> bool {
     STATE.load(Ordering::Relaxed) == ASKED
 }
 
-/// As long as there is one, Ctrl-C does not end the program the first time.
-pub(crate) struct WhilePlanning(());
+/// As long as there is one, Ctrl-C does not end the program the first time: while a plan is made, and where it
+/// is told afterwards, until it is.
+pub(crate) struct WhilePlanning {
+    /// There was none before.
+    first: bool,
+}
 
 impl WhilePlanning {
     pub(crate) fn new() -> Self {
-        moved(IDLE, PLANNING);
-        Self(())
+        let first = moved(IDLE, PLANNING);
+        Self { first }
     }
 }
 
 impl Drop for WhilePlanning {
     fn drop(&mut self) {
-        moved(PLANNING, IDLE);
+        if self.first {
+            moved(PLANNING, IDLE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_planned_within_does_not_end_the_telling() {
+        let state = || STATE.load(Ordering::Relaxed);
+        let told = WhilePlanning::new();
+        drop(WhilePlanning::new());
+        assert_eq!(state(), PLANNING, "Ctrl-C would lose the plan");
+        drop(told);
+        assert_eq!(state(), IDLE);
     }
 }

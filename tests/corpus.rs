@@ -9,6 +9,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 #![expect(clippy::print_stdout, reason = "stated skips")]
 
+#[path = "corpus/kernels.rs"]
+mod kernels;
 #[path = "corpus/library.rs"]
 mod library;
 #[path = "corpus/resized.rs"]

@@ -8,15 +8,17 @@
 //! [`Program`] takes nothing but a [`CertifiedPlan`]: every window comes from it. The [`reference`] interpreter
 //! runs it byte for byte in the order that is stated for each kernel, without allocating.
 
+pub mod cpu;
 pub mod poison;
 pub mod program;
 pub mod reference;
 pub mod run;
+mod vector;
 pub mod weights;
 
 /// The devices that this build can run a plan on.
 pub fn devices() -> &'static [&'static str] {
-    &["reference"]
+    &["cpu", "reference"]
 }
 
 pub use bayplan_graph::CertifiedPlan;

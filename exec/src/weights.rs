@@ -118,6 +118,20 @@ impl<'f> Weights<'f> {
         }
     }
 
+    /// Copies constants whose bytes do not begin at a multiple of `alignment` in memory, so that they do; `tick` is
+    /// told how many are done, of how many. Bytes in the file need not stay in memory afterwards.
+    pub fn align(&mut self, alignment: usize, tick: &dyn Fn(usize, usize)) {
+        let all = self.held.len();
+        let ids: Vec<ConstantId> = self.held.ids().collect();
+        for (done, id) in ids.into_iter().enumerate() {
+            let bytes = self.bytes(id);
+            if !bytes.as_ptr().addr().is_multiple_of(alignment) {
+                self.held[id] = Held::Own(bytes.into());
+            }
+            tick(done + 1, all);
+        }
+    }
+
     /// Bytes that are held beside the files.
     pub fn own_bytes(&self) -> u64 {
         let own = self.held.values().map(|held| match held {

@@ -13,6 +13,7 @@ use crate::lifetime::Step;
 use crate::occupancy::Occupancy;
 use crate::problem::{Buffer, Problem, Rect};
 use crate::shelf::Fit;
+use crate::sweep::Profile;
 use crate::witness::{Bound, Witness};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +40,7 @@ impl Bounds {
             max_loads: Table::new(),
         };
         for arena in problem.arenas().ids() {
-            let max_load = load_bound(problem, arena, 1, &Relief::default());
+            let max_load = max_load(problem, arena);
             bounds.max_loads.push(max_load);
             let plain = if problem.pairs().is_empty() {
                 max_load
@@ -111,6 +112,14 @@ fn alignments(problem: &Problem, arena: ArenaId) -> Vec<u64> {
 
 fn only_in(buffer: &Buffer, arena: ArenaId) -> bool {
     buffer.arenas == [arena]
+}
+
+/// The largest load over all steps, and its first step.
+fn max_load(problem: &Problem, arena: ArenaId) -> (u64, Step) {
+    let buffers = problem.buffers().values();
+    let rects = buffers.filter(|buffer| only_in(buffer, arena));
+    let rects = rects.flat_map(|buffer| &buffer.extent);
+    Profile::new(rects.map(|rect| (rect.steps, rect.bytes()))).max()
 }
 
 /// The largest load over all steps with rectangles rounded up to `alignment`, and its first step.

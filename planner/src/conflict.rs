@@ -103,6 +103,32 @@ pub fn conflict(
     capacity: u64,
     options: &Options<'_>,
 ) -> Result<Answer, PlannerFault> {
+    after(problem, arena, capacity, Known::Nothing, options)
+}
+
+/// What is known of the whole before parts of it are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing.
+    Nothing,
+    /// It does not fit.
+    Refuted,
+    /// It was searched as long as shall be; what every plan needs, in bytes.
+    Undecided(u64),
+}
+
+/// Parts are searched with this share of the effort where the whole was in vain.
+const SHARE: u32 = 64;
+
+/// The same as [`conflict()`] after planning, which is not done again. Where that stayed undecided, the parts
+/// get a fraction of its effort, all together.
+pub fn after(
+    problem: &Problem,
+    arena: ArenaId,
+    capacity: u64,
+    known: Known,
+    options: &Options<'_>,
+) -> Result<Answer, PlannerFault> {
     let ids = bound_to(problem, arena);
     let whole = part(problem, arena, &ids);
     if let Some((members, cause)) = clique(&whole, capacity) {
@@ -118,6 +144,7 @@ pub fn conflict(
     let ask = |ids: &[BufferId], options: &Options<'_>| {
         let options = Options {
             enough: Some(capacity),
+            need: false,
             ..options.clone()
         };
         let planned = plan(part(problem, arena, ids), &options)?;
@@ -131,8 +158,12 @@ pub fn conflict(
         };
         Ok((attempt, planned.nodes))
     };
-    let filter = Filter::new(problem, &ask, options);
-    let answer = filter.answer(&ids, &whole)?;
+    let shared = match known {
+        Known::Undecided(_) => options.shared(SHARE),
+        Known::Nothing | Known::Refuted => options.clone(),
+    };
+    let filter = Filter::new(problem, &ask, &shared);
+    let answer = filter.answer(&ids, &whole, known)?;
     Ok(match answer {
         filter::Answer::Fits(height) => Answer::Fits(height),
         filter::Answer::Unknown(bound) => Answer::Undecided(bound),
@@ -172,4 +203,35 @@ fn clique(whole: &Problem, capacity: u64) -> Option<(Vec<BufferId>, Cause)> {
         bytes,
     };
     Some((members, cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Buffer;
+
+    #[test]
+    fn what_planning_has_shown_is_not_searched_again() {
+        // 13 bytes live at once at most, and no plan is under 14.
+        let buffers = [
+            (0..3, 7),
+            (0..1, 6),
+            (4..6, 5),
+            (5..8, 5),
+            (2..5, 4),
+            (3..5, 4),
+            (2..4, 1),
+        ];
+        let buffers = buffers.map(|(steps, size)| Buffer::new("b", steps, size));
+        let problem = Problem::single(buffers.to_vec()).unwrap();
+        let arena = ArenaId::from_index(0);
+        let told = |known| after(&problem, arena, 13, known, &Options::default()).unwrap();
+        let members = |answer| match answer {
+            Answer::Conflict(conflict) => (conflict.members.len(), conflict.minimal),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(members(told(Known::Nothing)), (7, true));
+        assert_eq!(members(told(Known::Refuted)), (7, true));
+        assert_eq!(told(Known::Undecided(13)), Answer::Undecided(13));
+    }
 }

@@ -54,6 +54,7 @@ pub fn prove(
     let alone = part(problem, arena, &bound_to(problem, arena));
     let options = Options {
         enough: Some(under),
+        need: false,
         keep: None,
         ..options.clone()
     };

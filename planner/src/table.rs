@@ -81,7 +81,7 @@ impl ArenaSummary {
 
 /// Every buffer at its place, in order of arena, offset, first step and id.
 pub fn rows(plan: &CheckedPlan) -> Vec<BufferRow> {
-    let peaks: Table<ArenaId, Step> = profiles(plan).values().map(|p| p.max().1).collect();
+    let peaks: Table<ArenaId, Step> = profiles(plan).iter().map(|p| p.max().1).collect();
     let mut rows: Vec<BufferRow> = plan
         .problem()
         .buffers()
@@ -118,14 +118,14 @@ fn is_live(buffer: &Buffer, step: Step) -> bool {
 }
 
 /// The load over time of what was placed in each arena.
-fn profiles(plan: &CheckedPlan) -> Table<ArenaId, Profile> {
-    let mut live = Table::filled(Vec::new(), plan.problem().arenas().len());
-    for (id, buffer) in plan.problem().buffers().iter() {
-        let of_arena: &mut Vec<_> = &mut live[plan.plan().places[id].arena];
-        of_arena.extend(buffer.extent.iter().map(|r| (r.steps, r.bytes())));
-    }
-    let profile = |live: &Vec<_>| Profile::new(live.iter().copied());
-    live.values().map(profile).collect()
+fn profiles(plan: &CheckedPlan) -> Vec<Profile> {
+    let profile = |arena| {
+        let buffers = plan.problem().buffers().iter();
+        let here = buffers.filter(|&(id, _)| plan.plan().places[id].arena == arena);
+        let rects = here.flat_map(|(_, buffer)| &buffer.extent);
+        Profile::new(rects.map(|r| (r.steps, r.bytes())))
+    };
+    plan.problem().arenas().ids().map(profile).collect()
 }
 
 /// Every arena in numbers.
@@ -137,8 +137,8 @@ pub fn summaries(plan: &CheckedPlan) -> Table<ArenaId, ArenaSummary> {
         *count = (count.0 + 1, count.1 + buffer.size());
     }
     let mut summaries = Table::new();
-    for (arena, profile) in profiles(plan).iter() {
-        summaries.push(summary(plan, arena, profile.clone(), counts[arena]));
+    for (arena, profile) in arenas.ids().zip(profiles(plan)) {
+        summaries.push(summary(plan, arena, profile, counts[arena]));
     }
     summaries
 }
@@ -183,7 +183,7 @@ fn share(part: u64, whole: u64) -> f64 {
 
 /// The buffers live at a step in any arena, the largest first, then by id.
 pub fn live_at(plan: &CheckedPlan, step: Step) -> Vec<BufferRow> {
-    let peaks: Table<ArenaId, Step> = profiles(plan).values().map(|p| p.max().1).collect();
+    let peaks: Table<ArenaId, Step> = profiles(plan).iter().map(|p| p.max().1).collect();
     let buffers = plan.problem().buffers();
     let row = |id: BufferId| row(plan, id, &buffers[id], &peaks);
     live_ids(plan, step).into_iter().map(row).collect()

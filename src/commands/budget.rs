@@ -47,9 +47,13 @@ pub(crate) fn within(
     if !undecided || session.status.is_some_and(Status::was_cut) {
         return Ok(session);
     }
-    let again = open(Some(budget.saturating_sub(session.persistent())))?;
+    let enough = Some(budget.saturating_sub(session.persistent()));
+    let again = open(enough)?;
     let better = summary::fits(&again, budget).is_some() || again.height() < session.height();
-    Ok(if better { again } else { session })
+    let mut session = if better { again } else { session };
+    // It was asked, whichever plan is better.
+    session.effort.enough = enough;
+    Ok(session)
 }
 
 /// Whoever asked for one strategy did not ask for a search.
@@ -98,6 +102,23 @@ impl Verdict {
         self.fits == Some(true)
     }
 
+    /// Why it is undecided, if it is.
+    pub(crate) fn reason(&self, session: &Session) -> Option<String> {
+        if self.fits.is_some() {
+            return None;
+        }
+        Some(match self.asked {
+            Asked::Bytes(budget, _) => {
+                let (reason, help) = limit(session, budget, summary::proved(session), None);
+                format!("{reason}; {help}")
+            }
+            Asked::Memories => {
+                "no plan that fits was found, and none is ruled out; a longer search may decide it"
+                    .into()
+            }
+        })
+    }
+
     /// What does not fit, each as a table; or that this is not known.
     pub(crate) fn print(&self, session: &Session, out: &mut Out) -> Result<(), Failure> {
         out.lines(&self.undecided(session, out))?;
@@ -134,6 +155,11 @@ impl Verdict {
             }
         };
         hung(&format!("undecided {budget:>9}    "), &text, out.columns())
+    }
+
+    /// The JSON of a plan with the answer.
+    pub(crate) fn judged(&self, json: summary::Json, session: &Session) -> summary::Json {
+        json.judged(self.fits, self.reason(session), self.json(session))
     }
 
     /// The conflicts for JSON.
@@ -196,7 +222,9 @@ fn title(fits: Option<bool>, optimal: bool, (word, budget): (&str, u64), needed:
     let (budget, needed) = (exact(budget), exact(needed));
     match fits {
         None => {
-            format!("no plan was found for a {word} of {budget}: the lowest one needs {needed}")
+            format!(
+                "no plan was found for a {word} of {budget}: the lowest one found needs {needed}"
+            )
         }
         _ if optimal => format!("a {word} of {budget} does not suffice: {needed} are needed"),
         _ => format!("a {word} of {budget} does not suffice: the lowest plan found needs {needed}"),

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         let json = summary::json(&session, args.budget);
         return out.value(&match &no {
-            Some(no) => json.judged(no.fits, no.json(&session)),
+            Some(no) => no.judged(json, &session),
             None => json,
         });
     }

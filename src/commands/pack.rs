@@ -7,10 +7,15 @@ use crate::args::{Effort, MemoryArgs, PackArgs, Reading};
 use crate::conflict;
 use crate::failure::{Diagnostic, Failure};
 use crate::input::{self, Input};
+use crate::interrupt::WhilePlanning;
 use crate::report::Out;
+use crate::report::wrap::hung;
 use crate::session::{self, Session};
 use crate::summary;
+use crate::units::bytes;
 use bayplan_planner::file::csv;
+use bayplan_planner::strategy::keep::Earlier;
+use bayplan_planner::{Problem, Status};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -23,6 +28,9 @@ struct Json {
     capacity: Option<u64>,
     /// Null when undecided.
     fits: Option<bool>,
+    /// Why it is undecided, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// Null where buffers may be in several memories and it is not known.
     optimal: Option<bool>,
     checked: bool,
@@ -64,19 +72,9 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
         budget: args.capacity,
         ..args.memory.clone()
     })?;
-    let mut problem = Some(problem);
-    let session = budget::within(args.capacity, |enough| {
-        // A million buffers are not copied unless there may be a second time.
-        let again = args.capacity.and_then(|_| problem.clone());
-        let this = std::mem::replace(&mut problem, again).expect("there is one capacity");
-        let effort = Effort {
-            enough,
-            ..args.effort.clone()
-        };
-        let strategies = session::strategies(args.strategy.as_deref());
-        let input = args.problem.display().to_string();
-        session::plan_problem(input, this, strategies, earlier.as_ref(), &effort)
-    })?;
+    // From here on there is a plan to tell, whatever happens.
+    let _told = WhilePlanning::new();
+    let session = planned(args, problem, earlier.as_ref())?;
     let verdict = budget::judge(&session, args.capacity, "capacity")?;
     let no = verdict.as_ref().filter(|verdict| !verdict.is_yes());
     if no.is_none()
@@ -90,17 +88,70 @@ pub(crate) fn run(args: &PackArgs, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         out.value(&json(&session, args.capacity, verdict.as_ref()))?;
     } else {
-        out.lines(&summary::lines(&session, out.width))?;
-        match (no, &args.output) {
-            (Some(no), _) => no.print(&session, out)?,
-            (None, Some(path)) => {
-                let seal = summary::seal(&session);
-                out.line(&format!("plan      {}, {seal}", path.display()))?;
-            }
-            (None, None) => {}
-        }
+        told(&session, args, no, out)?;
     }
-    no.map_or(Ok(()), |no| Err(no.failure(&session, None)))
+    no.map_or(Ok(()), |no| {
+        Err(no.failure(&session, args.output.as_deref()))
+    })
+}
+
+/// The summary, the answer to a capacity, and where the plan is.
+fn told(
+    session: &Session,
+    args: &PackArgs,
+    no: Option<&Verdict>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    out.lines(&summary::lines(session, out.width))?;
+    if let Some(no) = no {
+        return no.print(session, out);
+    }
+    if let Some(capacity) = args.capacity {
+        out.lines(&spare(session, capacity, out.columns()))?;
+    }
+    if let Some(path) = &args.output {
+        let seal = summary::seal(session);
+        out.line(&format!("plan      {}, {seal}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// How much of a capacity that suffices is left free; and that a lower plan was not looked for, if so.
+fn spare(session: &Session, capacity: u64, columns: usize) -> Vec<String> {
+    let free = capacity - session.height() - session.persistent();
+    let mut text = format!("{} suffice, {} to spare", bytes(capacity), bytes(free));
+    if session.status == Some(Status::Decided) {
+        text +=
+            "; whether a lower plan exists was not asked (leave out --capacity to look for one)";
+    }
+    hung("capacity  ", &text, columns)
+}
+
+/// The plan of a problem. With a capacity, the first one that is low enough.
+fn planned(
+    args: &PackArgs,
+    problem: Problem,
+    earlier: Option<&Earlier>,
+) -> Result<Session, Failure> {
+    let plan = |problem, enough| {
+        let effort = Effort {
+            enough,
+            ..args.effort.clone()
+        };
+        let strategies = session::strategies(args.strategy.as_deref());
+        let input = args.problem.display().to_string();
+        session::plan_problem(input, problem, strategies, earlier, &effort)
+    };
+    if args.memory.arenas.is_none() && earlier.is_none() {
+        return plan(problem, args.capacity);
+    }
+    let mut problem = Some(problem);
+    budget::within(args.capacity, |enough| {
+        // A million buffers are not copied unless there may be a second time.
+        let again = args.capacity.and_then(|_| problem.clone());
+        let this = std::mem::replace(&mut problem, again).expect("there is one capacity");
+        plan(this, enough)
+    })
 }
 
 fn json(session: &Session, capacity: Option<u64>, verdict: Option<&Verdict>) -> Json {
@@ -115,11 +166,12 @@ fn json(session: &Session, capacity: Option<u64>, verdict: Option<&Verdict>) -> 
             Some(verdict) => verdict.fits,
             None => summary::within(session, capacity),
         },
+        reason: verdict.and_then(|verdict| verdict.reason(session)),
         optimal: summary::spread::known(session, figures.optimal),
         checked: true,
         strategy: session.checked.plan().strategy.clone(),
         base_alignment: summary::base_alignment(session),
-        search: summary::search(session),
+        search: summary::search(session, figures.optimal),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spread: summary::spread::json(session),
         kept: summary::kept::json(session),

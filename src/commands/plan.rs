@@ -3,6 +3,7 @@
 use super::{budget, write};
 use crate::args::{PlanArgs, Planning};
 use crate::failure::{Diagnostic, Failure};
+use crate::interrupt::WhilePlanning;
 use crate::report::Out;
 use crate::session::Session;
 use crate::summary;
@@ -19,6 +20,8 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
         planning.memory.budget = args.budget;
         crate::session::open(&args.input, &planning)
     })?;
+    // From here on there is a plan to tell, whatever happens.
+    let _told = WhilePlanning::new();
     super::warn(&session.warnings, out);
     let verdict = budget::judge(&session, args.budget, "budget")?;
     let no = verdict.as_ref().filter(|verdict| !verdict.is_yes());
@@ -28,7 +31,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Out) -> Result<(), Failure> {
     if out.json {
         let mut json = summary::json(&session, args.budget);
         if let Some(verdict) = &verdict {
-            json = json.judged(verdict.fits, verdict.json(&session));
+            json = verdict.judged(json, &session);
         }
         out.value(&json)?;
     } else {

@@ -12,6 +12,7 @@ use crate::report::grid::visible;
 use crate::report::progress::Bar;
 use crate::session::{self, Session};
 use crate::units::{exact, grouped};
+use bayplan_exec::cpu::Cpu;
 use bayplan_exec::poison::{self, Poison};
 use bayplan_exec::reference::Reference;
 use bayplan_exec::run::{Fault, Given, Unwatched, Watcher, run as execute};
@@ -19,6 +20,9 @@ use bayplan_exec::{Device, Memory, Program, ProgramError, Weights};
 use bayplan_graph::Profile;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// Where floats begin in memory, for the fast device.
+const ALIGNMENT: usize = 4;
 
 /// Everything that a run needs.
 struct Ready<'f> {
@@ -60,15 +64,23 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
     let weights = {
         let bar = Bar::new("loading weights");
         let tick = |done, of| bar.share(done, of);
-        Weights::load(&program, computed.file, &tick)
-            .map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?
+        let found = Weights::load(&program, &computed.file, &tick);
+        let mut found =
+            found.map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?;
+        if args.device != DeviceName::Reference {
+            found.align(ALIGNMENT, &|done, of| {
+                bar.share(done, of);
+                computed.file.forget();
+            });
+        }
+        found
     };
     let ready = Ready {
         program,
         weights,
         inputs,
     };
-    let mut device = device(args.device);
+    let mut device = device(args.device, &ready.program);
     let ran = ready.repeated(&mut *device, args.repeat.max(1))?;
     let difference = args.compare.map(|_| ready.compared(&ran)).transpose()?;
     let poisoned = args
@@ -175,9 +187,10 @@ fn unbuilt(error: &ProgramError) -> Failure {
         .cannot()
 }
 
-fn device(name: DeviceName) -> Box<dyn Device> {
+fn device(name: DeviceName, program: &Program) -> Box<dyn Device> {
     match name {
-        DeviceName::Auto | DeviceName::Reference => Box::new(Reference),
+        DeviceName::Auto | DeviceName::Cpu => Box::new(Cpu::new(program)),
+        DeviceName::Reference => Box::new(Reference),
     }
 }
 

@@ -120,7 +120,7 @@ impl ModelFile {
 /// What a model computes, and the file that its weights are in.
 pub(crate) struct Computed<'a> {
     pub(crate) compute: Compute,
-    pub(crate) file: &'a [u8],
+    pub(crate) file: &'a Mapped,
 }
 
 impl Model {

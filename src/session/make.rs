@@ -43,6 +43,7 @@ pub(crate) fn packing<'a>(
         time_limit: effort.time_limit,
         seed: effort.seed,
         enough: effort.enough,
+        need: effort.enough.is_some(),
         progress: Some(report),
         cancel: Some(&interrupt::asked),
         ..Options::default()

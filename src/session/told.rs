@@ -32,6 +32,9 @@ pub(crate) fn no_problem(errors: &ProblemErrors, graph: Option<&Graph>) -> Failu
     let told = errors.0.iter().take(100).map(|error| {
         let help = match error {
             ProblemError::FixedClash { .. } => Some("give one of them another offset, or none"),
+            ProblemError::FixedMisaligned { .. } => {
+                Some("give it an offset that is a multiple, or none; or a smaller --align")
+            }
             ProblemError::LoadOverflow { .. } => {
                 Some("are the sizes in bytes, and are they right?")
             }

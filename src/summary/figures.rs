@@ -31,7 +31,11 @@ impl Figures {
         let summaries = table::summaries(&session.checked);
         let naive = session.naive();
         let heights = session.checked.plan().heights.values();
-        let profile = load(session);
+        let mut temporaries = session.temporaries();
+        let profile = match (temporaries.next(), temporaries.next()) {
+            (Some(only), None) => summaries[only].load_profile.clone(),
+            _ => load(session),
+        };
         let (max_load, peak) = profile.max();
         let (height, bound) = (session.height(), session.bound());
         let several = session.temporaries().count() > 1;

@@ -45,6 +45,9 @@ pub(crate) struct Json {
     unplanned_bodies: Vec<String>,
     budget_bytes: Option<u64>,
     fits: Option<bool>,
+    /// Why it is undecided, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     search: Search,
     elapsed_ms: f64,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -61,7 +64,8 @@ pub(crate) struct Json {
 /// What the exact search did, and what it was allowed.
 #[derive(Serialize)]
 pub(crate) struct Search {
-    /// Why planning ended; null for a plan from a file.
+    /// Why planning ended; `not-run` where that was without a search and without a proof; null for a plan from a
+    /// file.
     status: Option<&'static str>,
     nodes: u64,
     node_limit: Option<u64>,
@@ -69,11 +73,17 @@ pub(crate) struct Search {
     seed: u64,
 }
 
-pub(crate) fn search(session: &Session) -> Search {
+/// `optimal`: what is said of the plan beside it.
+pub(crate) fn search(session: &Session, optimal: bool) -> Search {
     let effort = &session.effort;
     let time = effort.time_limit.map(|time| time.as_millis());
     Search {
-        status: session.status.map(Status::name),
+        status: session.status.map(|status| match status {
+            // Proved by other means than the search of one arena.
+            Status::Limit if optimal => Status::Optimal.name(),
+            Status::Limit if session.nodes == 0 => "not-run",
+            status => status.name(),
+        }),
         nodes: session.nodes,
         node_limit: effort.node_limit,
         time_limit_ms: time.map(|time| u64::try_from(time).unwrap_or(u64::MAX)),
@@ -83,9 +93,15 @@ pub(crate) fn search(session: &Session) -> Search {
 
 impl Json {
     /// The answer to a budget, where more is known than the plan and its bounds say.
-    pub(crate) fn judged(self, fits: Option<bool>, conflicts: conflict::Told) -> Self {
+    pub(crate) fn judged(
+        self,
+        fits: Option<bool>,
+        reason: Option<String>,
+        conflicts: conflict::Told,
+    ) -> Self {
         Self {
             fits,
+            reason,
             conflicts,
             ..self
         }
@@ -133,7 +149,8 @@ pub(crate) fn json(session: &Session, budget: Option<u64>) -> Json {
         unplanned_bodies: graph.map_or_else(Vec::new, unplanned_bodies),
         budget_bytes: budget,
         fits: within(session, budget),
-        search: search(session),
+        reason: None,
+        search: search(session, figures.optimal),
         conflicts: conflict::Told::default(),
         elapsed_ms: session.elapsed.as_secs_f64() * 1000.0,
         spread: spread::json(session),

@@ -5,7 +5,7 @@ use crate::report::grid::{shorten, visible};
 use crate::report::wrap::hung;
 use crate::session::Session;
 use crate::units::bytes;
-use bayplan_planner::{BufferId, table};
+use bayplan_planner::{BufferId, Lifetime, table};
 
 /// The load over all steps: one character for each range of steps, its largest load.
 pub(super) fn sparkline(session: &Session, figures: &Figures, width: Option<usize>) -> String {
@@ -16,13 +16,10 @@ pub(super) fn sparkline(session: &Session, figures: &Figures, width: Option<usiz
     }
     let columns =
         u64::from(steps).min(width.map_or(64, |w| w.saturating_sub(12).clamp(8, 64)) as u64);
-    let table = figures.profile.range_max();
     let edge = |column: u64| u32::try_from(u64::from(steps) * column / columns).unwrap_or(u32::MAX);
     let bar = |column: u64| {
-        let load = table.max(bayplan_planner::Lifetime::new(
-            edge(column),
-            edge(column + 1),
-        ));
+        let steps = Lifetime::new(edge(column), edge(column + 1));
+        let load = figures.profile.max_during(steps);
         let level = (u128::from(load) * 8).div_ceil(u128::from(figures.max_load));
         if load == 0 {
             ' '

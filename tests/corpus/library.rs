@@ -17,25 +17,36 @@ pub(super) struct Flags {
     pub(super) ignore_declared: bool,
 }
 
-/// `--input NAME=1x3 --bodies apart --ignore-declared`, the only flags that this understands.
-fn flags(flags: &str) -> Result<Flags, String> {
-    let mut found = Flags::default();
-    let mut words = flags.split_whitespace();
-    while let Some(word) = words.next() {
-        match word {
-            "--ignore-declared" => found.ignore_declared = true,
-            "--bodies" if words.next() == Some("apart") => found.bodies = Bodies::Apart,
-            "--input" => {
-                let (name, shape) = words
-                    .next()
-                    .and_then(shape)
-                    .ok_or_else(|| format!("no shape of an input in `{flags}`"))?;
-                found.shapes.insert(name, shape);
+impl Flags {
+    /// `--input NAME=1x3 --bodies apart --ignore-declared`, the only flags that this understands.
+    pub(super) fn of(flags: &str) -> Result<Self, String> {
+        let mut found = Self::default();
+        let mut words = flags.split_whitespace();
+        while let Some(word) = words.next() {
+            match word {
+                "--ignore-declared" => found.ignore_declared = true,
+                "--bodies" if words.next() == Some("apart") => found.bodies = Bodies::Apart,
+                "--input" => {
+                    let (name, shape) = words
+                        .next()
+                        .and_then(shape)
+                        .ok_or_else(|| format!("no shape of an input in `{flags}`"))?;
+                    found.shapes.insert(name, shape);
+                }
+                _ => return Err(format!("`{word}` in `{flags}` is not understood")),
             }
-            _ => return Err(format!("`{word}` in `{flags}` is not understood")),
         }
+        Ok(found)
     }
-    Ok(found)
+}
+
+pub(super) fn onnx_options(flags: Flags) -> onnx::ReadOptions<'static> {
+    onnx::ReadOptions {
+        inputs: flags.shapes,
+        bodies: flags.bodies,
+        ignore_declared: flags.ignore_declared,
+        ..onnx::ReadOptions::default()
+    }
 }
 
 fn shape(word: &str) -> Option<(String, Vec<u64>)> {
@@ -57,14 +68,9 @@ pub(super) fn read_tflite(path: &Path, flags: &Flags) -> Result<tflite::TfliteMo
 
 /// Reads as the flags of the table say.
 pub(super) fn read(path: &Path, model: &Model) -> Result<Graph, String> {
-    let flags = flags(model.flags)?;
+    let flags = Flags::of(model.flags)?;
     if path.extension() == Some(OsStr::new("onnx")) {
-        let options = onnx::ReadOptions {
-            inputs: flags.shapes,
-            bodies: flags.bodies,
-            ignore_declared: flags.ignore_declared,
-            ..onnx::ReadOptions::default()
-        };
+        let options = onnx_options(flags);
         let bytes = Mapped::open(path, 0).map_err(|error| error.to_string())?;
         return onnx::read(&bytes, "model", &options).map_err(|error| error.to_string());
     }

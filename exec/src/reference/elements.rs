@@ -1,18 +1,23 @@
 //! Elements as little-endian bytes.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for wide vectors"
+)]
+
 use super::Operand;
 
 /// A 32-bit float as bytes.
 pub(super) type Float = [u8; 4];
 
 /// The 32-bit floats in these bytes.
-#[inline]
+#[inline(always)]
 pub(super) fn floats(bytes: &[u8]) -> &[Float] {
     bytes.as_chunks::<4>().0
 }
 
 /// The same, to be written.
-#[inline]
+#[inline(always)]
 pub(super) fn floats_mut(bytes: &mut [u8]) -> &mut [Float] {
     bytes.as_chunks_mut::<4>().0
 }
@@ -23,13 +28,13 @@ pub(super) fn operand<'a>(operands: &[Operand<'a>], position: usize) -> &'a [Flo
 }
 
 /// An element.
-#[inline]
+#[inline(always)]
 pub(super) fn get(list: &[Float], at: usize) -> f32 {
     f32::from_le_bytes(list[at])
 }
 
 /// Writes an element.
-#[inline]
+#[inline(always)]
 pub(super) fn put(list: &mut [Float], at: usize, value: f32) {
     list[at] = value.to_le_bytes();
 }
@@ -45,11 +50,11 @@ pub(super) trait Element<const N: usize>: Copy {
 macro_rules! element {
     ($type:ty, $bytes:literal) => {
         impl Element<$bytes> for $type {
-            #[inline]
+            #[inline(always)]
             fn load(bytes: [u8; $bytes]) -> Self {
                 Self::from_le_bytes(bytes)
             }
-            #[inline]
+            #[inline(always)]
             fn store(self) -> [u8; $bytes] {
                 self.to_le_bytes()
             }

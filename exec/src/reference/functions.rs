@@ -1,9 +1,14 @@
 //! Functions of one or two floats, equal on every machine.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for wide vectors"
+)]
+
 use bayplan_graph::kernel::{Binary, Unary};
 
 /// A function of one float.
-#[inline]
+#[inline(always)]
 pub(super) fn unary(function: Unary, x: f32) -> f32 {
     match function {
         Unary::Abs => x.abs(),
@@ -26,6 +31,7 @@ pub(super) fn unary(function: Unary, x: f32) -> f32 {
         Unary::Rsqrt => 1.0 / libm::sqrtf(x),
         Unary::Reciprocal => 1.0 / x,
         Unary::Square => x * x,
+        Unary::Scale { by } => x * by,
         Unary::Erf => libm::erff(x),
         Unary::Gelu { tanh } => gelu(x, tanh),
         Unary::Softplus => larger(x, 0.0) + libm::log1pf(libm::expf(-x.abs())),
@@ -40,13 +46,13 @@ pub(super) fn unary(function: Unary, x: f32) -> f32 {
 }
 
 /// The larger; what is no number stays.
-#[inline]
+#[inline(always)]
 fn larger(x: f32, y: f32) -> f32 {
     if x < y { y } else { x }
 }
 
 /// The smaller; what is no number stays.
-#[inline]
+#[inline(always)]
 fn smaller(x: f32, y: f32) -> f32 {
     if x > y { y } else { x }
 }
@@ -72,7 +78,7 @@ fn gelu(x: f32, tanh: bool) -> f32 {
 }
 
 /// A function of two floats whose result is one.
-#[inline]
+#[inline(always)]
 pub(super) fn binary(function: Binary, x: f32, y: f32) -> f32 {
     match function {
         Binary::Add => x + y,

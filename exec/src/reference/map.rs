@@ -1,9 +1,15 @@
 //! Element by element.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for wide vectors"
+)]
+
 use super::Operand;
 use super::elements::{Element, rows};
 use super::functions;
 use crate::run::KernelFault;
+use crate::vector::wide;
 use bayplan_graph::DType;
 use bayplan_graph::kernel::{Binary, Broadcast, MAX_OPERANDS, Map, Select, Unary};
 
@@ -17,7 +23,7 @@ pub(super) fn run(
         return compare(map, join, operands, result);
     }
     match map.dtype {
-        DType::F32 => of_floats(map, operands, result),
+        DType::F32 => wide(|| of_floats(map, operands, result)),
         DType::I64 => integers::<8, i64>(map, operands, result, i64::from),
         DType::I32 => integers::<4, i32>(map, operands, result, |v| {
             i32::try_from(v).unwrap_or(i32::MAX)
@@ -31,6 +37,7 @@ pub(super) fn run(
     Ok(())
 }
 
+#[inline(always)]
 fn of_floats(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) {
     let list = result.as_chunks_mut::<4>().0;
     let broadcast = &map.broadcast;
@@ -52,6 +59,7 @@ fn of_floats(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) {
     }
 }
 
+#[inline(always)]
 fn each(list: &mut [[u8; 4]], function: impl Fn(f32) -> f32) {
     for x in list {
         *x = function(f32::from_le_bytes(*x)).to_le_bytes();
@@ -187,12 +195,14 @@ fn truths(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) {
 }
 
 /// Elements of one operand: apart, or in the result's place.
+#[inline(always)]
 fn at<const N: usize>(list: Option<&[[u8; N]]>, place: usize, own: [u8; N]) -> [u8; N] {
     list.map_or(own, |list| list[place])
 }
 
 /// `result[i] = join(… join(a[i], b[i]) …)`; each element of every operand is read before the one in its
 /// place is written.
+#[inline(always)]
 fn joined<const N: usize, T: Element<N>>(
     broadcast: &Broadcast,
     operands: &[Operand<'_>],
@@ -208,6 +218,12 @@ fn joined<const N: usize, T: Element<N>>(
     let step = |operand: usize| broadcast.strides[operand].last().copied().unwrap_or(0);
     rows::<MAX_OPERANDS>(&broadcast.shape, &broadcast.strides, |row, offsets| {
         let result = &mut result[row * inner..(row + 1) * inner];
+        if let ([_], 1) = (operands, step(0)) {
+            if let Some(list) = lists[0] {
+                result.copy_from_slice(&list[offsets[0]..][..inner]);
+            }
+            return;
+        }
         if let [_, _] = operands {
             let (a, b) = (
                 lists[0].map(|a| &a[offsets[0]..]),

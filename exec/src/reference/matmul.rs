@@ -1,16 +1,27 @@
 //! Matrix products.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for wide vectors"
+)]
+
 use super::Operand;
 use super::elements::{Float, floats_mut, get, operand, put};
 use super::functions;
+use crate::vector::wide;
 use bayplan_graph::kernel::MatMul;
 
 /// Rows of the result that are computed side by side.
 const ROWS: usize = 4;
 /// Columns.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 16;
 
 pub(super) fn run(product: &MatMul, operands: &[Operand<'_>], result: &mut [u8]) {
+    wide(|| all(product, operands, result));
+}
+
+#[inline(always)]
+fn all(product: &MatMul, operands: &[Operand<'_>], result: &mut [u8]) {
     let (a, b) = (operand(operands, 0), operand(operands, 1));
     let bias = product.bias.map(|bias| (bias, operand(operands, 2)));
     let result = floats_mut(result);
@@ -46,6 +57,7 @@ pub(super) fn run(product: &MatMul, operands: &[Operand<'_>], result: &mut [u8])
 }
 
 /// Sums of a tile, k ascending.
+#[inline(always)]
 fn tile(
     product: &MatMul,
     a: &[Float],

@@ -23,7 +23,7 @@ mod tests;
 mod transposed;
 
 use crate::run::{Device, KernelFault};
-use bayplan_graph::kernel::Kernel;
+use bayplan_graph::kernel::{Kernel, Unary};
 
 /// An operand of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,11 @@ impl Device for Reference {
     ) -> Result<(), KernelFault> {
         dispatch(kernel, operands, result)
     }
+}
+
+/// A function of one float, as the reference computes it.
+pub fn unary(function: Unary, x: f32) -> f32 {
+    functions::unary(function, x)
 }
 
 /// Runs one kernel. Operands and result have at least the bytes that [`Kernel::needs`] says.

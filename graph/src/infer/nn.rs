@@ -1,7 +1,7 @@
 //! Layers that keep the shape of their operand, recurrent layers, and quantization.
 
 use super::call::{Answer, Attr, Call, InferError, Rule, axis, dim, dtype_of};
-use super::fact::Fact;
+use super::fact::{Fact, Value};
 use crate::dtype::DType;
 
 /// The rule for `op`, if it is of this family.
@@ -67,8 +67,13 @@ fn dropout(call: &Call<'_>) -> Answer {
     } else {
         x.dtype
     };
-    let value = x.value.as_deref().cloned();
-    let result = Fact::new(x.dtype, x.shape.clone())?.with(value);
+    let off =
+        |flag: &Fact| matches!(flag.value.as_deref(), Some(Value::Ints(list)) if list == &[0]);
+    let value = x
+        .value
+        .as_deref()
+        .filter(|_| call.optional(2).is_none_or(off));
+    let result = Fact::new(x.dtype, x.shape.clone())?.with(value.cloned());
     Ok(vec![result, Fact::new(mask, x.shape.clone())?])
 }
 

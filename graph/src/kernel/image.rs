@@ -83,7 +83,8 @@ impl Slide {
 
 /// A convolution over two spatial axes. For each element of the result products are added up from 0, in
 /// the order of the weight's axes (operands, height, width; or height, width, operands); then bias, then
-/// activation. Elements outside the image are left out.
+/// activation. Elements outside the image count as 0; with [`WeightLayout::Depthwise`] they are
+/// left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conv {
     /// Of operand and result.
@@ -128,13 +129,19 @@ impl Conv {
         );
         let (ins, outs) = ([h.input, w.input], [h.output, w.output]);
         let (from, to) = if transposed { (outs, ins) } else { (ins, outs) };
-        let per_result = match self.weight {
-            WeightLayout::Depthwise if self.operands != 1 => return None,
-            _ => self.operands,
+        let fits = match self.weight {
+            WeightLayout::Depthwise => {
+                !transposed && self.operands == 1 && self.layout == Layout::ChannelsLast
+            }
+            WeightLayout::OperandsFirst => transposed,
+            WeightLayout::ResultsFirst | WeightLayout::OperandsLast => true,
         };
+        if !fits {
+            return None;
+        }
         Some(ConvCounts {
             image: product(&[self.batch, operands?, from[0], from[1]]),
-            weight: product(&[results?, per_result, h.kernel, w.kernel]),
+            weight: product(&[results?, self.operands, h.kernel, w.kernel]),
             channels: results,
             result: product(&[self.batch, results?, to[0], to[1]]),
         })

@@ -58,6 +58,11 @@ pub enum Unary {
     Reciprocal,
     /// x².
     Square,
+    /// x·by.
+    Scale {
+        /// The factor.
+        by: f32,
+    },
     /// The error function.
     Erf,
     /// x·Φ(x), exactly or by tanh.

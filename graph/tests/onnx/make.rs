@@ -102,10 +102,51 @@ pub(crate) fn external(name: &str, dims: &[i64], entries: &[(&str, &str)]) -> Te
     tensor
 }
 
+pub(crate) fn number(name: &str, i: i64) -> Attribute {
+    Attribute {
+        name: name.into(),
+        i,
+        kind: 2,
+        ..Attribute::default()
+    }
+}
+
+pub(crate) fn real(name: &str, f: f32) -> Attribute {
+    Attribute {
+        name: name.into(),
+        f,
+        kind: 1,
+        ..Attribute::default()
+    }
+}
+
+pub(crate) fn text(name: &str, s: &str) -> Attribute {
+    Attribute {
+        name: name.into(),
+        s: s.as_bytes().to_vec(),
+        kind: 3,
+        ..Attribute::default()
+    }
+}
+
+pub(crate) fn list(name: &str, ints: &[i64]) -> Attribute {
+    Attribute {
+        name: name.into(),
+        ints: ints.to_vec(),
+        kind: 7,
+        ..Attribute::default()
+    }
+}
+
 pub(crate) fn file(graph: Graph) -> Vec<u8> {
+    file_of(17, graph)
+}
+
+/// A model of this version of the operator set.
+pub(crate) fn file_of(version: i64, graph: Graph) -> Vec<u8> {
     let standard = OperatorSet {
         domain: String::new(),
-        version: 17,
+        version,
     };
     Model {
         ir_version: 8,

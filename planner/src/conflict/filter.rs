@@ -3,7 +3,7 @@
 //! Goes in: buffers, and a question that can be asked of each part of them: whether it fits. Comes out: whether
 //! all of them do, and if not, a part that does not, of which nothing can be left out (as far as is known).
 
-use super::windows;
+use super::{Known, windows};
 use crate::ids::{BufferId, Id};
 use crate::problem::Problem;
 use crate::strategy::{Options, PlannerFault};
@@ -77,11 +77,13 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether `ids` fit. `whole`: they alone, as a problem, in the same order.
+    /// Whether `ids` fit, of which something may be known. `whole`: they alone, as a problem, in the same
+    /// order.
     pub(super) fn answer(
         mut self,
         ids: &[BufferId],
         whole: &Problem,
+        known: Known,
     ) -> Result<Answer, PlannerFault> {
         // What does not fit by itself does not fit into the whole.
         for window in windows::windows(whole) {
@@ -91,7 +93,12 @@ impl<'a> Filter<'a> {
             }
         }
         self.vain = 0;
-        Ok(match self.attempt(ids, self.options.work_limit)? {
+        let attempt = match known {
+            Known::Nothing => self.attempt(ids, self.options.work_limit)?,
+            Known::Refuted => Attempt::Fails,
+            Known::Undecided(bound) => Attempt::Unknown(bound),
+        };
+        Ok(match attempt {
             Attempt::Fits(height) => Answer::Fits(height),
             Attempt::Unknown(bound) => Answer::Unknown(bound),
             Attempt::Fails => Answer::Fails(self.run(ids.to_vec(), whole)?),

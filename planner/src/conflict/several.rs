@@ -1,7 +1,7 @@
 //! The same of arenas with limits: what each lacks by itself, else what is missing in several of them.
 
 use super::filter::{self, Attempt, Filter};
-use super::{Answer, Cause, Conflict, conflict};
+use super::{Answer, Cause, Conflict, Known, conflict};
 use crate::crowd::{self, Crowd, Lists};
 use crate::ids::{ArenaId, BufferId};
 use crate::part::chosen;
@@ -140,7 +140,7 @@ fn together(
     };
     let whole = chosen(problem, &ids, problem.arenas().clone(), arenas);
     let filter = Filter::new(problem, &ask, options);
-    let filter::Answer::Fails(found) = filter.answer(&ids, &whole)? else {
+    let filter::Answer::Fails(found) = filter.answer(&ids, &whole, Known::Nothing)? else {
         return Ok(None);
     };
     let mut held: Vec<ArenaId> = found

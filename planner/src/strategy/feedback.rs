@@ -120,7 +120,7 @@ pub(super) fn run(problem: &Problem, best: &mut Best, limits: &Limits<'_>) {
     // Each place is looked at beside what is given.
     let costs = 1 + given.map(|b| b.extent.len() as u64).sum::<u64>();
     let mut spent = 0;
-    let repair = Repair::new(problem, limits.seed);
+    let repair = Repair::new(problem, limits.seed, &|| (limits.tick)(0));
     loop {
         lanes.retain(|lane| lane.vain < PATIENCE);
         let corrected: usize = lanes.iter().map(|lane| lane.placer.corrected).sum();

@@ -68,11 +68,11 @@ pub(super) fn fold(problem: &Problem, stop: &dyn Fn() -> bool) -> Option<Folded>
     }
     loop {
         let before = pieces.len();
-        rows(&mut pieces, &mut parts);
+        rows(&mut pieces, &mut parts, stop)?;
+        stacks(&mut pieces, &mut parts);
         if stop() {
             return None;
         }
-        stacks(&mut pieces, &mut parts);
         if pieces.len() == before {
             break;
         }
@@ -127,7 +127,7 @@ fn is_hopeless(pieces: &[Piece]) -> bool {
         return false;
     }
     let parts = &mut Vec::new();
-    rows(&mut sizes, parts);
+    let _ = rows(&mut sizes, parts, &|| false);
     stacks(&mut lives, parts);
     // A part of the first pass, in sixteenths; an eighth is what it takes.
     let joined = |before: usize, after: usize| 16 * (before - after) / before;
@@ -164,12 +164,19 @@ fn unique<K: Ord + Copy>(mut keys: Vec<(K, usize)>) -> Vec<(K, usize)> {
         .collect()
 }
 
-/// Joins pieces of one size of which one starts as the other ends, and no third one does either.
-fn rows(pieces: &mut Vec<Piece>, parts: &mut Vec<Part>) {
+/// Joins pieces of one size of which one starts as the other ends, and no third one does either. Nothing if
+/// `stop` says so on the way: a million pieces take a while.
+fn rows(pieces: &mut Vec<Piece>, parts: &mut Vec<Part>, stop: &dyn Fn() -> bool) -> Option<()> {
     let key = |piece: &Piece, step| (piece.arena, piece.alignment, piece.size, step);
     let indexed = || pieces.iter().enumerate();
     let starts = unique(indexed().map(|(i, p)| (key(p, p.steps.start), i)).collect());
+    if stop() {
+        return None;
+    }
     let ends = unique(indexed().map(|(i, p)| (key(p, p.steps.end), i)).collect());
+    if stop() {
+        return None;
+    }
     let mut next = vec![usize::MAX; pieces.len()];
     let mut follows = vec![false; pieces.len()];
     for (key, first) in ends {
@@ -177,6 +184,9 @@ fn rows(pieces: &mut Vec<Piece>, parts: &mut Vec<Part>) {
             next[first] = starts[at].1;
             follows[starts[at].1] = true;
         }
+    }
+    if stop() {
+        return None;
     }
     let mut joined = Vec::new();
     for first in (0..pieces.len()).filter(|&index| !follows[index]) {
@@ -190,6 +200,7 @@ fn rows(pieces: &mut Vec<Piece>, parts: &mut Vec<Part>) {
         joined.push(row);
     }
     *pieces = joined;
+    Some(())
 }
 
 /// Joins pieces with equal lifetimes.
@@ -221,15 +232,23 @@ impl Folded {
             offset: 0,
         };
         let mut unfolded = Table::filled(nowhere, count.count());
-        let roots = self.roots.iter().copied();
-        let mut open: Vec<(u32, Place)> = roots.zip(places.values().copied()).collect();
-        while let Some((part, place)) = open.pop() {
-            match self.parts[part as usize] {
+        let mut at = vec![nowhere; self.parts.len()];
+        for (&root, &place) in self.roots.iter().zip(places.values()) {
+            at[root as usize] = place;
+        }
+        // Whatever is joined is so behind its parts.
+        for (index, &part) in self.parts.iter().enumerate().rev() {
+            let place: Place = at[index];
+            match part {
                 Part::One(id) => unfolded[id] = place,
-                Part::Row(a, b) => open.extend([(a, place), (b, place)]),
+                Part::Row(a, b) => {
+                    at[a as usize] = place;
+                    at[b as usize] = place;
+                }
                 Part::Stack(a, b, above) => {
                     let offset = place.offset + above;
-                    open.extend([(a, place), (b, Place { offset, ..place })]);
+                    at[a as usize] = place;
+                    at[b as usize] = Place { offset, ..place };
                 }
             }
         }
@@ -272,6 +291,23 @@ mod tests {
         let problem = Problem::new(vec![arena].into(), buffers.into(), Vec::new());
         let folded = fold(&problem.unwrap(), &|| false).unwrap();
         assert_eq!(folded.problem.buffers().values().next().unwrap().size(), 14);
+    }
+
+    #[test]
+    fn folding_can_be_stopped_on_the_way() {
+        let problem = Problem::single(vec![
+            Buffer::new("a", 0..3, 4),
+            Buffer::new("b", 3..9, 4),
+            Buffer::new("c", 0..9, 7),
+        ]);
+        let problem = problem.unwrap();
+        let looks = std::cell::Cell::new(0_u32);
+        assert!(fold(&problem, &|| looks.replace(looks.get() + 1) > 100).is_some());
+        for last in 0..looks.get() {
+            let left = std::cell::Cell::new(last);
+            let stop = || left.replace(left.get().saturating_sub(1)) == 0;
+            assert!(fold(&problem, &stop).is_none(), "{last}");
+        }
     }
 
     #[test]

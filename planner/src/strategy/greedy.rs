@@ -21,14 +21,20 @@ pub(super) fn place(
     limit: usize,
     tick: &Tick<'_>,
 ) -> Option<Table<BufferId, Place>> {
-    let (order, fit) = order(problem, strategy);
     if tick(0) {
         return None;
     }
-    if matches!(strategy, Strategy::StartFirstFit | Strategy::StartBestFit)
-        && let Some(places) = online::place(problem, &order, fit)
-    {
-        return Some(places);
+    let swept = match strategy {
+        Strategy::StartFirstFit => online::place(problem, Fit::First),
+        Strategy::StartBestFit => online::place(problem, Fit::Best),
+        _ => None,
+    };
+    if swept.is_some() {
+        return swept;
+    }
+    let (order, fit) = order(problem, strategy);
+    if tick(0) {
+        return None;
     }
     one_by_one(problem, order, fit, limit, tick)
 }
@@ -213,7 +219,7 @@ mod tests {
         let problem = Problem::single(buffers.collect()).unwrap();
         for strategy in [Strategy::StartFirstFit, Strategy::StartBestFit] {
             let (order, fit) = order(&problem, strategy);
-            let swept = online::place(&problem, &order, fit).unwrap();
+            let swept = online::place(&problem, fit).unwrap();
             assert_eq!(
                 Some(swept),
                 one_by_one(&problem, order, fit, usize::MAX, &|_| false)

@@ -9,6 +9,7 @@ use crate::lifetime::Step;
 use crate::plan::Place;
 use crate::problem::Problem;
 use crate::shelf::Fit;
+use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -28,28 +29,44 @@ pub(super) fn suits(problem: &Problem) -> bool {
     plain && problem.arenas().len() == 1
 }
 
-/// Places the buffers of a plain problem, which come in the order of their starts. Nothing for other
-/// problems, or where more than [`MANY`] live at once.
-pub(super) fn place(
-    problem: &Problem,
-    order: &[BufferId],
-    fit: Fit,
-) -> Option<Table<BufferId, Place>> {
+/// What is asked about a buffer, in the order in which they are placed: by start, then as
+/// [`super::greedy`] would.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Next {
+    start: Step,
+    size: Reverse<u64>,
+    own_alignment: Reverse<u64>,
+    id: BufferId,
+    end: Step,
+    alignment: u64,
+}
+
+/// Places the buffers of a plain problem in the order of their starts. Nothing for other problems, or where
+/// more than [`MANY`] live at once.
+pub(super) fn place(problem: &Problem, fit: Fit) -> Option<Table<BufferId, Place>> {
     if !suits(problem) {
         return None;
     }
     let arena = problem.arenas().ids().next()?;
     let mut places = Table::filled(Place { arena, offset: 0 }, problem.buffers().len());
+    let buffers = problem.buffers().iter();
+    let buffers = buffers.filter(|(_, buffer)| !buffer.extent.is_empty());
+    // One look at each buffer: a million of them are far apart in memory.
+    let order = buffers.map(|(id, buffer)| Next {
+        start: buffer.lifetime().start,
+        size: Reverse(buffer.size()),
+        own_alignment: Reverse(buffer.alignment),
+        id,
+        end: buffer.lifetime().end,
+        alignment: problem.alignment(id, arena),
+    });
+    let mut order: Vec<Next> = order.collect();
+    order.par_sort_unstable();
     let mut live: Vec<(u64, u64)> = Vec::new();
     let mut ends: BinaryHeap<Reverse<(Step, u64)>> = BinaryHeap::new();
-    for &id in order {
-        let buffer = &problem.buffers()[id];
-        if buffer.extent.is_empty() {
-            continue;
-        }
-        let (life, size) = (buffer.lifetime(), buffer.size());
+    for next in order {
         while let Some(&Reverse((end, lo))) = ends.peek()
-            && end <= life.start
+            && end <= next.start
         {
             ends.pop();
             live.remove(live.partition_point(|block| block.0 < lo));
@@ -57,10 +74,11 @@ pub(super) fn place(
         if live.len() > MANY {
             return None;
         }
-        let (at, offset) = gap(&live, size, problem.alignment(id, arena), fit);
+        let size = next.size.0;
+        let (at, offset) = gap(&live, size, next.alignment, fit);
         live.insert(at, (offset, offset + size));
-        ends.push(Reverse((life.end, offset)));
-        places[id].offset = offset;
+        ends.push(Reverse((next.end, offset)));
+        places[next.id].offset = offset;
     }
     Some(places)
 }

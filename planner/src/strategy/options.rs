@@ -4,6 +4,7 @@ use super::Strategy;
 use super::improve::Effort;
 use super::keep::Earlier;
 use super::search::Rules;
+use crate::bounds::Bounds;
 use std::time::Duration;
 
 /// Told now and then how far planning is; from several threads, so it should be quick.
@@ -138,6 +139,9 @@ pub struct Options<'a> {
     /// A height in bytes, of each arena, that is low enough: planning stops there, or when it is
     /// proved that no plan is as low. None: as low as can be.
     pub enough: Option<u64>,
+    /// Where no plan is as low as `enough`: whether a small problem is looked at a little longer, for what
+    /// would do.
+    pub need: bool,
     /// Offsets of an earlier plan, to be kept where possible.
     pub keep: Option<&'a Earlier>,
     /// Prunings of the search that are in force.
@@ -183,6 +187,31 @@ impl Options<'_> {
         }
     }
 
+    /// For many questions that together shall take no more than a fraction of the usual effort, and of the
+    /// time.
+    pub(crate) fn shared(&self, part: u32) -> Self {
+        Self {
+            node_limit: self.node_limit.map(|nodes| nodes / u64::from(part)),
+            time_limit: self.time_limit.map(|time| time / 4),
+            ..self.brief(u64::from(part))
+        }
+    }
+
+    /// The same for a question that is answered, where a lower plan would be nice to have: the improvement
+    /// and the search of a fraction of a second.
+    pub(super) fn afterwards(&self) -> Self {
+        Self {
+            enough: None,
+            ..self.brief(16)
+        }
+    }
+
+    /// Whether a plan that is low enough is ruled out.
+    pub(super) fn refuted(&self, bounds: &Bounds) -> bool {
+        let over = |enough| bounds.arenas.values().any(|bound| bound.bytes > enough);
+        self.stop_at_bound && self.enough.is_some_and(over)
+    }
+
     /// Whether nothing more is asked of an arena with this height and this bound.
     pub(super) fn settled(&self, height: u64, bound: u64) -> bool {
         let answered = |enough: u64| height <= enough || bound > enough;
@@ -202,6 +231,7 @@ impl Default for Options<'_> {
             threads: 0,
             seed: 1,
             enough: None,
+            need: false,
             keep: None,
             rules: Rules::ALL,
             progress: None,

@@ -4,6 +4,7 @@
 //! first strategies and improvement. A huge one is folded, or placed by the fastest strategy, and improved;
 //! that is all, the others take minutes.
 
+use super::improve::Effort;
 use super::portfolio::Best;
 use super::search::Spent;
 use super::stop::Stop;
@@ -63,6 +64,40 @@ impl<'a> Stages<'a> {
 
     /// Does all that the options allow. Without `stop` there is a plan then, if there is any strategy.
     pub(super) fn run(&mut self, problem: &Problem, bounds: &mut Bounds) {
+        if !self.options.refuted(bounds) {
+            self.stages(problem, bounds);
+        }
+        if self.options.refuted(bounds) {
+            self.need(problem, bounds);
+        }
+    }
+
+    /// No plan is low enough. What would do is told from what is quickly made.
+    fn need(&mut self, problem: &Problem, bounds: &mut Bounds) {
+        let small = problem.buffers().len() < Effort::default().least;
+        let options = self.options.afterwards();
+        let mut after = Stages {
+            options: &options,
+            stop: self.stop,
+            best: std::mem::take(&mut self.best),
+            spent: self.spent,
+        };
+        if after.best.plan.is_none() {
+            let all = &self.options.strategies[..];
+            let huge = *all == Strategy::ALL && problem.buffers().len() >= HUGE;
+            match (small && options.need, huge) {
+                (true, _) => after.strategies(problem, bounds, all),
+                (false, true) => after.strategies(problem, bounds, &[Strategy::StartFirstFit]),
+                (false, false) => after.strategies(problem, bounds, &all[..all.len().min(FIRST)]),
+            }
+        }
+        if small && options.need {
+            after.search(problem, bounds);
+        }
+        (self.best, self.spent) = (after.best, after.spent);
+    }
+
+    fn stages(&mut self, problem: &Problem, bounds: &mut Bounds) {
         let mut strategies = &self.options.strategies[..];
         let effort = self.options.improve;
         let large = effort.work > 0 && problem.buffers().len() >= effort.least;
@@ -218,5 +253,60 @@ impl Options<'_> {
                 bound: at.bound,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Status, plan};
+    use super::*;
+    use crate::ids::Id;
+    use crate::problem::Buffer;
+
+    /// 13 bytes live at once at most, and no plan is under 14.
+    fn tight() -> Problem {
+        let buffers = [
+            (0, 3, 7),
+            (0, 1, 6),
+            (4, 6, 5),
+            (5, 8, 5),
+            (2, 5, 4),
+            (3, 5, 4),
+            (2, 4, 1),
+        ];
+        let buffers = buffers.into_iter().enumerate();
+        let buffers =
+            buffers.map(|(n, (start, end, size))| Buffer::new(format!("b{n}"), start..end, size));
+        Problem::single(buffers.collect()).unwrap()
+    }
+
+    fn asked(enough: u64, need: bool) -> (u64, u64, u64, Status) {
+        let options = Options {
+            enough: Some(enough),
+            need,
+            ..Options::default()
+        };
+        let planned = plan(tight(), &options).unwrap();
+        let bound = planned.bounds.arenas[ArenaId::from_index(0)].bytes;
+        (planned.height(), bound, planned.nodes, planned.status)
+    }
+
+    #[test]
+    fn a_question_that_the_load_answers_takes_no_search() {
+        let (height, bound, nodes, status) = asked(12, false);
+        assert!(height >= 14);
+        assert_eq!((bound, nodes, status), (13, 0, Status::Decided));
+        // What would do is searched for only if that is asked.
+        let (height, bound, nodes, status) = asked(12, true);
+        assert_eq!((height, bound, status), (14, 14, Status::Optimal));
+        assert!(nodes > 0);
+    }
+
+    #[test]
+    fn what_would_do_is_told_after_a_search_that_ruled_it_out() {
+        assert_eq!(asked(13, true).0, 14);
+        assert_eq!(asked(13, true).3, Status::Optimal);
+        let (height, bound, ..) = asked(100, true);
+        assert!(height >= 14 && bound == 13, "it is enough at once");
     }
 }

@@ -37,7 +37,7 @@ pub use external::Place;
 use super::bodies::APART;
 use crate::build::GraphBuilder;
 use crate::bytes::Mapped;
-use crate::ir::{Graph, NodeId, TensorId};
+use crate::ir::{Graph, NodeId, Role, TensorId};
 use crate::kernel::Compute;
 use crate::profile::Profile;
 use bayplan_planner::ids::Id;
@@ -193,10 +193,10 @@ fn fuzz_one(bytes: &[u8], bodies: Bodies) -> bool {
         bodies,
         ..ReadOptions::default()
     };
-    let missing = match read_with_weights(bytes, "fuzz", &options) {
+    let missing = match read_with_kernels(bytes, "fuzz", &options) {
         Err(OnnxError::Unbound(missing)) => missing,
         Err(_) => return false,
-        Ok(model) => return promises(&model, bodies),
+        Ok((model, compute)) => return promises(&model, &compute, bodies),
     };
     let dims = missing
         .named
@@ -214,12 +214,17 @@ fn fuzz_one(bytes: &[u8], bodies: Bodies) -> bool {
         inputs,
         ..options
     };
-    read_with_weights(bytes, "fuzz", &options).is_ok_and(|model| promises(&model, bodies))
+    read_with_kernels(bytes, "fuzz", &options)
+        .is_ok_and(|(model, compute)| promises(&model, &compute, bodies))
 }
 
 /// What is read keeps its promises.
-fn promises(model: &OnnxModel, bodies: Bodies) -> bool {
+fn promises(model: &OnnxModel, compute: &Compute, bodies: Bodies) -> bool {
     let nodes = model.graph.nodes();
+    assert_eq!(nodes.len(), compute.nodes.len());
+    let weights = model.graph.tensors().values();
+    let weights = weights.filter(|tensor| tensor.role == Role::Weight);
+    assert_eq!(weights.count(), compute.weights.len());
     for opaque in &model.opaque {
         assert!(nodes[opaque.node].op.ends_with(APART));
     }

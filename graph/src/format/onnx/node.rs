@@ -15,13 +15,16 @@ pub(super) fn label(node: &Node, place: usize) -> String {
     }
 }
 
+/// The constant that a node holds, and the place of its elements.
+pub(super) type Stated<'n> = Option<(Place, &'n Tensor)>;
+
 impl Walk<'_> {
     /// The attributes of a node; and its constant with the place of the elements, if it has one.
     pub(super) fn attributes<'n>(
         &self,
         node: &'n Node,
         place: usize,
-    ) -> Result<(Attrs, Option<(Place, &'n Tensor)>), OnnxError> {
+    ) -> Result<(Attrs, Stated<'n>), OnnxError> {
         let mut attrs = Attrs::new();
         let mut stated = None;
         for attribute in &node.attribute {

@@ -5,6 +5,9 @@ use crate::ids::{ArenaId, BufferId};
 use crate::problem::Problem;
 use crate::sweep::Profile;
 
+/// So many items are made between two looks at whether to stop.
+const SOME: usize = 1 << 14;
+
 /// A rectangle of an item.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strip {
@@ -33,7 +36,13 @@ pub(super) struct Items {
 }
 
 impl Items {
-    pub(super) fn new(problem: &Problem, arena: ArenaId, ids: Vec<BufferId>) -> Self {
+    /// Nothing if `stop` says so: a million buffers take a while.
+    pub(super) fn new(
+        problem: &Problem,
+        arena: ArenaId,
+        ids: Vec<BufferId>,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let buffer = |id: &BufferId| &problem.buffers()[*id];
         let rects = ids.iter().flat_map(|id| &buffer(id).extent);
         let load = Profile::new(rects.clone().map(|r| (r.steps, r.bytes())));
@@ -42,7 +51,15 @@ impl Items {
             let below = most - u128::from(table.max(buffer(id).lifetime()));
             u16::try_from(below * 1000 / most).expect("at most a thousand thousandths")
         };
+        let mut slacks = Vec::with_capacity(ids.len());
+        for some in ids.chunks(SOME) {
+            if stop() {
+                return None;
+            }
+            slacks.extend(some.iter().map(slack));
+        }
         let lives: Vec<_> = rects.map(|r| r.steps).collect();
+        let near = Near::new(&lives, stop)?;
         let mut strips = Vec::with_capacity(lives.len());
         let mut first = vec![0];
         for (item, id) in ids.iter().enumerate() {
@@ -59,7 +76,10 @@ impl Items {
             let steps = u64::from(buffer(id).lifetime().steps());
             buffer(id).size().saturating_mul(steps).max(1)
         };
-        Self {
+        if stop() {
+            return None;
+        }
+        Some(Self {
             size: ids.iter().map(|id| buffer(id).size()).collect(),
             align: ids.iter().map(|&id| problem.alignment(id, arena)).collect(),
             fixed: ids
@@ -68,12 +88,12 @@ impl Items {
                 .collect(),
             root: ids.iter().map(|id| area(id).isqrt()).collect(),
             area: ids.iter().map(area).collect(),
-            slack: ids.iter().map(slack).collect(),
-            near: Near::new(&lives),
+            slack: slacks,
+            near,
             strips,
             first,
             ids,
-        }
+        })
     }
 
     pub(super) fn len(&self) -> usize {

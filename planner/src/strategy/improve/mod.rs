@@ -120,7 +120,9 @@ pub(super) fn improve(
         if ids.len() < limits.effort.least {
             continue;
         }
-        let items = Items::new(problem, arena, ids);
+        let Some(items) = Items::new(problem, arena, ids, &|| limits.cancelled()) else {
+            return work;
+        };
         let offsets = items.ids.iter().map(|&id| plan.places[id].offset);
         let mut tries = Tries::new(problem, &items, offsets.collect(), (bound, enough), limits);
         let by_buffer = limits.effort.by_buffer.saturating_mul(items.len() as u64);

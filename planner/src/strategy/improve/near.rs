@@ -32,32 +32,34 @@ pub(super) struct Near {
 }
 
 impl Near {
-    pub(super) fn new(lives: &[Lifetime]) -> Self {
-        let mut starts: Vec<u32> = lives.iter().map(|life| life.start.0).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        let rank = |step: u32| {
-            let before = starts.partition_point(|&start| start < step);
-            u32::try_from(before).expect("ids are u32")
-        };
-        let lives: Vec<(u32, u32)> = lives
-            .iter()
-            .map(|life| (rank(life.start.0), rank(life.end.0)))
-            .collect();
+    /// Nothing if `stop` says so.
+    pub(super) fn new(lives: &[Lifetime], stop: &dyn Fn() -> bool) -> Option<Self> {
+        let ranks = Ranks::new(lives);
+        let mut ranked: Vec<(u32, u32)> = Vec::with_capacity(lives.len());
+        for some in lives.chunks(SOME) {
+            if stop() {
+                return None;
+            }
+            let both = |life: &Lifetime| (ranks.before(life.start.0), ranks.before(life.end.0));
+            ranked.extend(some.iter().map(both));
+        }
+        let lives = ranked;
         let mut classes: Vec<Vec<Span>> = vec![Vec::new(); 33];
         for (index, &(start, end)) in lives.iter().enumerate() {
             let class = 32 - (end - start - 1).leading_zeros();
             let index = u32::try_from(index).expect("ids are u32");
             classes[class as usize].push(Span { start, end, index });
         }
-        let cells = starts.len();
         let classes = classes.into_iter().zip(0_u32..);
         let classes = classes.filter(|(spans, _)| !spans.is_empty());
-        let classes = classes.map(|(spans, shift)| Class::new(spans, shift, cells));
-        Self {
-            classes: classes.collect(),
+        let classes = classes.map(|(spans, shift)| {
+            let class = || Class::new(spans, shift, ranks.count());
+            (!stop()).then(class)
+        });
+        Some(Self {
+            classes: classes.collect::<Option<_>>()?,
             lives,
-        }
+        })
     }
 
     /// Calls `found` for every rectangle that shares a step with rectangle `index`, itself included.
@@ -75,6 +77,58 @@ impl Near {
             }
         }
         looked
+    }
+}
+
+/// Ranks of steps among the starts.
+enum Ranks {
+    /// How many starts are before each step: where there are few steps for each rectangle.
+    Dense(Vec<u32>),
+    /// The starts in ascending order.
+    Sparse(Vec<u32>),
+}
+
+/// With at most so many steps for each rectangle, the ranks of all are kept.
+const DENSE: usize = 8;
+/// So many ranks are looked up between two looks at whether to stop.
+const SOME: usize = 1 << 14;
+
+impl Ranks {
+    fn new(lives: &[Lifetime]) -> Self {
+        let last = lives.iter().map(|life| life.end.0).max().unwrap_or(0) as usize;
+        if last <= DENSE * lives.len() {
+            let mut before = vec![0_u32; last + 2];
+            for life in lives {
+                before[life.start.0 as usize + 1] = 1;
+            }
+            for step in 1..before.len() {
+                before[step] += before[step - 1];
+            }
+            return Self::Dense(before);
+        }
+        let mut starts: Vec<u32> = lives.iter().map(|life| life.start.0).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        Self::Sparse(starts)
+    }
+
+    /// Starts before a step.
+    fn before(&self, step: u32) -> u32 {
+        match self {
+            Self::Dense(before) => before[step as usize],
+            Self::Sparse(starts) => {
+                let before = starts.partition_point(|&start| start < step);
+                u32::try_from(before).expect("ids are u32")
+            }
+        }
+    }
+
+    /// All starts.
+    fn count(&self) -> usize {
+        match self {
+            Self::Dense(before) => before.last().copied().unwrap_or(0) as usize,
+            Self::Sparse(starts) => starts.len(),
+        }
     }
 }
 
@@ -109,30 +163,37 @@ impl Class {
 mod tests {
     use super::*;
 
-    #[test]
-    fn it_finds_whoever_shares_a_step() {
+    /// Some hundreds of lives; starts are multiples of `apart`, one life in nine is long.
+    fn drawn(apart: u32, long: u32) -> Vec<Lifetime> {
         let mut state = 5_u32;
         let mut draw = |limit: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % limit
         };
-        let lives: Vec<Lifetime> = (0..400)
-            .map(|index| {
-                let start = draw(3000) * 7;
-                let length = 1 + draw(if index % 9 == 0 { 20_000 } else { 60 });
-                Lifetime::new(start, start + length)
-            })
-            .collect();
-        let near = Near::new(&lives);
-        let mut looked = 0;
-        for (index, life) in lives.iter().enumerate() {
-            let mut found = Vec::new();
-            looked += near.each(index, |other| found.push(other));
-            found.sort_unstable();
-            let live = |&other: &usize| lives[other].overlaps(*life);
-            let expected: Vec<usize> = (0..lives.len()).filter(live).collect();
-            assert_eq!(found, expected);
+        let life = |index| {
+            let start = draw(3000) * apart;
+            let length = 1 + draw(if index % 9 == 0 { long } else { 60 });
+            Lifetime::new(start, start + length)
+        };
+        (0..400).map(life).collect()
+    }
+
+    #[test]
+    fn it_finds_whoever_shares_a_step() {
+        // Dense and sparse.
+        for lives in [drawn(1, 150), drawn(7, 20_000)] {
+            let near = Near::new(&lives, &|| false).unwrap();
+            let mut looked = 0;
+            for (index, life) in lives.iter().enumerate() {
+                let mut found = Vec::new();
+                looked += near.each(index, |other| found.push(other));
+                found.sort_unstable();
+                let live = |&other: &usize| lives[other].overlaps(*life);
+                let expected: Vec<usize> = (0..lives.len()).filter(live).collect();
+                assert_eq!(found, expected);
+            }
+            assert!(looked < lives.len() * lives.len() / 2, "{looked}");
         }
-        assert!(looked < lives.len() * lives.len() / 2, "{looked}");
+        assert!(Near::new(&drawn(1, 150), &|| true).is_none());
     }
 }

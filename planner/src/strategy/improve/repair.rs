@@ -24,18 +24,23 @@ pub(in crate::strategy) struct Repair {
 }
 
 impl Repair {
-    /// Nothing where buffers may be in several arenas.
-    pub(in crate::strategy) fn new(problem: &Problem, seed: u64) -> Option<Self> {
+    /// Nothing where buffers may be in several arenas, or if `stop` says so.
+    pub(in crate::strategy) fn new(
+        problem: &Problem,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let buffers = problem.buffers();
         let settled = buffers.values().all(|buffer| buffer.arenas.len() == 1);
         let items = |arena| {
             let ids = inside(problem, arena, |id| buffers[id].arenas[0]);
-            Items::new(problem, arena, ids)
+            Items::new(problem, arena, ids, stop)
         };
-        settled.then(|| Self {
-            arenas: problem.arenas().ids().map(items).collect(),
-            seed,
-        })
+        if !settled {
+            return None;
+        }
+        let arenas = problem.arenas().ids().map(items).collect::<Option<_>>()?;
+        Some(Self { arenas, seed })
     }
 
     /// Brings each arena of `plan` under its `wanted` height, where it can.

@@ -33,6 +33,9 @@ enum Recipe {
     Bytes(Arc<[u8]>),
 }
 
+/// How constants are made, by entry: the recipe, the position of the result, the operands.
+type Recipes<'w> = BTreeMap<usize, (Arc<Recipe>, usize, &'w [Option<usize>])>;
+
 /// All constants that the weights among `ids` need, and which constant each weight is.
 pub(super) fn constants(
     lowering: &Lowering<'_, '_>,
@@ -65,12 +68,8 @@ fn at_hand(entry: &Entry<'_>) -> bool {
     entry.place.is_some() || entry.fact.value.is_some() || entry.fact.bytes() == 0
 }
 
-/// How needed constants are made, by entry: the recipe and the position of the result. What they are
-/// made from is needed as well.
-fn recipes<'w>(
-    lowering: &'w Lowering<'_, '_>,
-    needed: &mut [bool],
-) -> BTreeMap<usize, (Arc<Recipe>, usize, &'w [Option<usize>])> {
+/// How needed constants are made. What they are made from is needed as well.
+fn recipes<'w>(lowering: &'w Lowering<'_, '_>, needed: &mut [bool]) -> Recipes<'w> {
     let entries = &lowering.walk.entries;
     let mut found = BTreeMap::new();
     for folded in lowering.walk.folded.iter().rev() {
@@ -158,7 +157,7 @@ fn range(lowering: &Lowering<'_, '_>, folded: &Folded<'_>) -> Option<Arc<[u8]>> 
 /// Constants in the making.
 struct Constants<'l, 'w, 'a> {
     lowering: &'l Lowering<'w, 'a>,
-    recipes: BTreeMap<usize, (Arc<Recipe>, usize, &'l [Option<usize>])>,
+    recipes: Recipes<'l>,
     list: Table<ConstantId, Constant>,
     of: BTreeMap<usize, ConstantId>,
 }

@@ -36,7 +36,7 @@ fn matmul(site: &Site<'_>) -> Parts {
         then: None,
     };
     more_rows(&mut product);
-    one(Kernel::MatMul(product), &[0, 1])
+    Ok(one(Kernel::MatMul(product), &[0, 1]))
 }
 
 /// Which matrices are multiplied with which, given how many elements they have.
@@ -109,7 +109,7 @@ fn gemm(site: &Site<'_>) -> Parts {
     } else {
         &[0, 1]
     };
-    one(Kernel::MatMul(product), reads)
+    Ok(one(Kernel::MatMul(product), reads))
 }
 
 /// How the third operand is stretched over the product.

@@ -8,7 +8,7 @@ use crate::infer::Value;
 /// The bytes of a value in this element type; nothing for types that values are not rounded to.
 pub(super) fn encoded(value: &Value, dtype: DType) -> Option<Vec<u8>> {
     match (value, dtype) {
-        (Value::Floats(list), DType::F64) => Some(all(list, |v| v.to_le_bytes())),
+        (Value::Floats(list), DType::F64) => Some(all(list, f64::to_le_bytes)),
         #[expect(
             clippy::cast_possible_truncation,
             reason = "values are rounded to their type"

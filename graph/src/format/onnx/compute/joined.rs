@@ -11,7 +11,10 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
     Some(match op {
         "Where" => select,
         "Pow" => pow,
-        "Mean" => mean,
+        "Mean" => |site| {
+            let by = 1.0 / site.call.inputs.len() as f32;
+            joined(site, vec![Unary::Scale { by }])
+        },
         "com.microsoft.BiasGelu" => |site| joined(site, vec![Unary::Gelu { tanh: false }]),
         _ => {
             function(op)?;
@@ -22,7 +25,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
 
 fn function(op: &str) -> Option<Binary> {
     Some(match op {
-        "Add" | "Sum" | "com.microsoft.BiasGelu" => Binary::Add,
+        "Add" | "Sum" | "Mean" | "com.microsoft.BiasGelu" => Binary::Add,
         "Sub" => Binary::Sub,
         "Mul" => Binary::Mul,
         "Div" => Binary::Div,
@@ -88,12 +91,13 @@ fn joined(site: &Site<'_>, then: Vec<Unary>) -> Parts {
     let dtype = site.input(0)?.dtype;
     let operands = site.call.inputs.len();
     for position in 0..operands {
-        if site.input(position)?.dtype != dtype || !fits(join, dtype) {
+        let whole = then.is_empty() || dtype == DType::F32;
+        if site.input(position)?.dtype != dtype || !fits(join, dtype) || !whole {
             return Err(elements(site.input(position)?.dtype));
         }
     }
     match operands {
-        1 if join.goes_on() => return super::moves::copied(site.input(0)?),
+        1 if join.goes_on() => return Ok(super::moves::copied(site.input(0)?)),
         2 => {}
         3..=MAX_OPERANDS if join.goes_on() => {}
         _ => return Err(format!("no kernel of {operands} operands").into()),
@@ -104,15 +108,7 @@ fn joined(site: &Site<'_>, then: Vec<Unary>) -> Parts {
         dtype,
         broadcast: stretched(site)?,
     };
-    one(Kernel::Map(map), &(0..operands).collect::<Vec<_>>())
-}
-
-/// A mean of one operand, which is all that a kernel without a factor can do.
-fn mean(site: &Site<'_>) -> Parts {
-    match site.call.inputs.len() {
-        1 => super::moves::copied(site.input(0)?),
-        _ => Err("no kernel of several operands".into()),
-    }
+    Ok(one(Kernel::Map(map), &(0..operands).collect::<Vec<_>>()))
 }
 
 fn pow(site: &Site<'_>) -> Parts {
@@ -137,7 +133,7 @@ fn pow(site: &Site<'_>) -> Parts {
         dtype: x.dtype,
         broadcast: stretched(site)?,
     };
-    one(Kernel::Map(map), &[0, 1])
+    Ok(one(Kernel::Map(map), &[0, 1]))
 }
 
 fn select(site: &Site<'_>) -> Parts {
@@ -149,5 +145,5 @@ fn select(site: &Site<'_>) -> Parts {
         element: element(a)?,
         broadcast: stretched(site)?,
     };
-    one(Kernel::Select(select), &[0, 1, 2])
+    Ok(one(Kernel::Select(select), &[0, 1, 2]))
 }

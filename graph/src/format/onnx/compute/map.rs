@@ -108,7 +108,7 @@ pub(super) fn applied(site: &Site<'_>, function: Unary) -> Parts {
         return Err(elements(x.dtype));
     }
     let map = Map::unary(function, x.dtype, count(&dims(x)));
-    one(Kernel::Map(map), &[0])
+    Ok(one(Kernel::Map(map), &[0]))
 }
 
 fn unary(site: &Site<'_>) -> Parts {
@@ -154,7 +154,7 @@ fn cast(site: &Site<'_>) -> Parts {
 /// One part that converts operand 0.
 fn converted(x: &Fact, to: DType) -> Parts {
     if x.dtype == to {
-        return super::moves::copied(x);
+        return Ok(super::moves::copied(x));
     }
     for dtype in [x.dtype, to] {
         if matches!(dtype, DType::C64 | DType::I4 | DType::U4) {
@@ -166,5 +166,5 @@ fn converted(x: &Fact, to: DType) -> Parts {
         to,
         count: count(&dims(x)),
     };
-    one(Kernel::Cast(cast), &[0])
+    Ok(one(Kernel::Cast(cast), &[0]))
 }

@@ -14,6 +14,7 @@ mod constants;
 mod dense;
 mod encode;
 mod joined;
+mod known;
 mod map;
 mod moves;
 mod pad;
@@ -29,7 +30,7 @@ use super::node::kind_name;
 use super::walk::Walk;
 use crate::infer::{Attrs, Call, Fact};
 use crate::ir::TensorId;
-use crate::kernel::{Compute, Lowered, Part, Unsupported};
+use crate::kernel::{Compute, Lowered, Part, Target, Unsupported};
 use site::{Made, Rule, Site, Why};
 use std::cell::Cell;
 
@@ -102,6 +103,7 @@ impl<'w, 'a> Lowering<'w, 'a> {
     fn lower(&self, node: Use<'_, 'a>) -> Lowered {
         self.with(node, |site| {
             let rule = rule(site.call.op).ok_or("no kernel")?;
+            known::check(site.call.op, site.call.attrs)?;
             if site.is_empty() {
                 return Ok(Vec::new());
             }
@@ -180,11 +182,22 @@ fn rule(op: &str) -> Option<Rule> {
     families.iter().find_map(|family| family(op))
 }
 
-/// No part reaches beyond its tensors.
+/// No part reaches beyond its tensors, and together they reach the end of every result that is read.
 fn fits(site: &Site<'_>, parts: &[Part]) -> Result<(), Why> {
-    parts
-        .iter()
-        .all(|part| site.holds(part))
+    let inside = parts.iter().all(|part| site.holds(part));
+    let written = |at: usize| {
+        let own = parts.iter().filter(|part| part.write == Target::Result(at));
+        let ends = own.filter_map(|part| Some(part.kernel.needs()?.write));
+        ends.max().unwrap_or(0)
+    };
+    let mut wanted = site.results.iter().enumerate();
+    let whole = wanted.all(|(position, made)| {
+        made.is_none_or(|made| {
+            let read = position == 0 || made.read;
+            !read || written(made.at) == made.fact.bytes()
+        })
+    });
+    (inside && whole)
         .then_some(())
         .ok_or_else(|| "its operands and attributes contradict each other".into())
 }

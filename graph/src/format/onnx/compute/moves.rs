@@ -9,7 +9,7 @@ use crate::kernel::{Index, Kernel, Part, Rearrange, Target, row_strides};
 pub(super) fn rule(op: &str) -> Option<Rule> {
     Some(match op {
         "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => {
-            |site| copied(site.input(0)?)
+            |site| Ok(copied(site.input(0)?))
         }
         "Dropout" => dropout,
         "Transpose" => transpose,
@@ -25,7 +25,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
 }
 
 /// One part that copies operand 0.
-pub(super) fn copied(x: &Fact) -> Parts {
+pub(super) fn copied(x: &Fact) -> Vec<Part> {
     let bytes = number(x.bytes());
     one(Kernel::Copy { bytes }, &[0])
 }
@@ -42,7 +42,7 @@ fn dropout(site: &Site<'_>) -> Parts {
         return Err("in training".into());
     }
     site.one_result()?;
-    copied(site.input(0)?)
+    Ok(copied(site.input(0)?))
 }
 
 fn stride(elements: usize) -> Index {
@@ -54,7 +54,7 @@ fn transpose(site: &Site<'_>) -> Parts {
     let (shape, rows) = (dims(x), row_strides(&dims(x)));
     let result: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
     let from = order.iter().map(|&axis| stride(rows[axis]));
-    rearranged(element(x)?, &result, from, 0, None)
+    Ok(rearranged(element(x)?, &result, from, 0, None))
 }
 
 fn slice(site: &Site<'_>) -> Parts {
@@ -69,7 +69,13 @@ fn slice(site: &Site<'_>) -> Parts {
         from.push(Index::Stride(step.ok_or("a step beyond its operand")?));
         shape.push(number(cut.count));
     }
-    rearranged(element(x)?, &shape, one_step(&shape, from), first, None)
+    Ok(rearranged(
+        element(x)?,
+        &shape,
+        one_step(&shape, from),
+        first,
+        None,
+    ))
 }
 
 /// Along an axis of one position nobody steps, however far that would be.
@@ -146,11 +152,15 @@ fn expand(site: &Site<'_>) -> Parts {
     let shape = dims(x);
     let lead = result.len().checked_sub(shape.len());
     let lead = lead.ok_or("its result has fewer axes than its operand")?;
+    let stretches = shape.iter().zip(&result[lead..]);
+    if !stretches.clone().all(|(&own, &all)| own == 1 || own == all) {
+        return Err("its operand does not stretch".into());
+    }
     let rows = row_strides(&shape);
     let own = shape.iter().zip(rows);
     let own = own.map(|(&size, row)| if size == 1 { 0 } else { row });
     let from = std::iter::repeat_n(0, lead).chain(own).map(stride);
-    rearranged(element(x)?, &result, from, 0, None)
+    Ok(rearranged(element(x)?, &result, from, 0, None))
 }
 
 fn tile(site: &Site<'_>) -> Parts {
@@ -162,7 +172,7 @@ fn tile(site: &Site<'_>) -> Parts {
         split.extend([repeat, size]);
         from.extend([stride(0), stride(row)]);
     }
-    rearranged(element(x)?, &split, from, 0, None)
+    Ok(rearranged(element(x)?, &split, from, 0, None))
 }
 
 /// Operand 0 as if it had `shape`, its axes in another order.
@@ -173,7 +183,7 @@ fn permuted(x: &Fact, shape: &[usize; 6], order: [usize; 6]) -> Parts {
     let rows = row_strides(shape);
     let result = order.map(|axis| shape[axis]);
     let from = order.map(|axis| stride(rows[axis]));
-    rearranged(element(x)?, &result, from, 0, None)
+    Ok(rearranged(element(x)?, &result, from, 0, None))
 }
 
 fn depth_to_space(site: &Site<'_>) -> Parts {
@@ -192,7 +202,12 @@ fn space_to_depth(site: &Site<'_>) -> Parts {
     let (x, size) = block(&site.call)?;
     let [n, c, h, w] = four(x)?;
     let b = number(size);
-    permuted(x, &[n, c, h / b, b, w / b, b], [0, 3, 5, 1, 2, 4])
+    let blocks = [n, c, h / b, b, w / b, b];
+    match site.call.attr_text("mode", "DCR") {
+        "DCR" => permuted(x, &blocks, [0, 3, 5, 1, 2, 4]),
+        "CRD" => permuted(x, &blocks, [0, 1, 3, 5, 2, 4]),
+        other => Err(format!("attribute `mode` is `{other}`").into()),
+    }
 }
 
 fn four(x: &Fact) -> Result<[usize; 4], Why> {

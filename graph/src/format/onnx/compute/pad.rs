@@ -78,7 +78,7 @@ fn pad(site: &Site<'_>) -> Parts {
         Outside::Fill => Some(fill(site)?),
         _ => None,
     };
-    rearranged(element(x)?, &result, from, 0, fill)
+    Ok(rearranged(element(x)?, &result, from, 0, fill))
 }
 
 /// The bytes of the element that stands outside: 0, an attribute, or from version 11 on an operand.

@@ -40,7 +40,7 @@ fn gather(site: &Site<'_>) -> Parts {
             from: 0,
             fill: None,
         };
-        return one(tidy(moves), &[0]);
+        return Ok(one(tidy(moves), &[0]));
     }
     if !matches!(indices.dtype, DType::I64 | DType::I32) {
         return Err(elements(indices.dtype));
@@ -53,7 +53,7 @@ fn gather(site: &Site<'_>) -> Parts {
         count: number(indices.elements()),
         index: indices.dtype,
     };
-    one(Kernel::Take(take), &[0, 1])
+    Ok(one(Kernel::Take(take), &[0, 1]))
 }
 
 /// Where the slices with these numbers begin.

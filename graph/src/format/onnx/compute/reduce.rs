@@ -52,7 +52,7 @@ pub(super) fn over(reduction: Reduction, x: &Fact, gone: impl Fn(usize) -> bool)
     let mut reduce = Reduce::new(reduction, x.dtype, &shape, gone);
     merge(&mut reduce.kept);
     merge(&mut reduce.reduced);
-    one(Kernel::Reduce(reduce), &[0])
+    Ok(one(Kernel::Reduce(reduce), &[0]))
 }
 
 /// Joins neighbouring axes that go on.
@@ -88,7 +88,7 @@ fn arg(site: &Site<'_>, largest: bool) -> Parts {
         dtype: x.dtype,
         index: DType::I64,
     };
-    one(Kernel::ArgReduce(arg), &[0])
+    Ok(one(Kernel::ArgReduce(arg), &[0]))
 }
 
 /// Before version 13 over all axes from one on, then along that one.
@@ -111,7 +111,7 @@ fn softmax(site: &Site<'_>, log: bool) -> Parts {
         beta: 1.0,
         log,
     };
-    one(Kernel::Softmax(softmax), &[0])
+    Ok(one(Kernel::Softmax(softmax), &[0]))
 }
 
 fn layer_norm(site: &Site<'_>) -> Parts {
@@ -139,10 +139,10 @@ fn layer_norm(site: &Site<'_>) -> Parts {
         bias,
     };
     let reads = [Some(0), scale.then_some(1), bias.then_some(2)];
-    one(
+    Ok(one(
         Kernel::LayerNorm(norm),
         &reads.into_iter().flatten().collect::<Vec<_>>(),
-    )
+    ))
 }
 
 fn batch_norm(site: &Site<'_>) -> Parts {
@@ -172,5 +172,5 @@ fn batch_norm(site: &Site<'_>) -> Parts {
         epsilon: site.float("epsilon", 1e-5),
         then: None,
     };
-    one(Kernel::Affine(norm), &[0, 1, 2, 3, 4])
+    Ok(one(Kernel::Affine(norm), &[0, 1, 2, 3, 4]))
 }

@@ -21,6 +21,9 @@ fn resize(site: &Site<'_>) -> Parts {
     if dims(site.input(0)?).contains(&0) {
         return Err("an operand without elements".into());
     }
+    if axes(site)?.iter().any(Sampled::is_ambiguous) {
+        return Err("corners aligned to a size that is not whole".into());
+    }
     match site.call.attr_text("mode", "nearest") {
         "nearest" => nearest(site),
         "linear" | "bilinear" => mixed(site, 2, |_, axis| axis.linear()),
@@ -65,7 +68,13 @@ fn nearest(site: &Site<'_>) -> Parts {
             Index::Table(offsets.collect())
         });
     }
-    rearranged(element(x)?, &dims(site.result()?), from, 0, None)
+    Ok(rearranged(
+        element(x)?,
+        &dims(site.result()?),
+        from,
+        0,
+        None,
+    ))
 }
 
 fn mixed(
@@ -90,5 +99,5 @@ fn mixed(
             table: table.into_iter().map(offset).collect(),
         });
     }
-    one(Kernel::Interpolate(Interpolate { axes: mixed }), &[0])
+    Ok(one(Kernel::Interpolate(Interpolate { axes: mixed }), &[0]))
 }

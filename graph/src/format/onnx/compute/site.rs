@@ -23,7 +23,12 @@ impl From<String> for Why {
 
 impl From<InferError> for Why {
     fn from(why: InferError) -> Self {
-        Self(why.to_string())
+        match why {
+            InferError::NeedsValue { operand } => {
+                Self(format!("only the run knows the value of operand {operand}"))
+            }
+            why => Self(why.to_string()),
+        }
     }
 }
 
@@ -88,12 +93,12 @@ pub(super) fn elements(dtype: DType) -> Why {
 }
 
 /// One part that makes the first result of the operands at these positions.
-pub(super) fn one(kernel: Kernel, reads: &[usize]) -> Parts {
-    Ok(vec![Part {
+pub(super) fn one(kernel: Kernel, reads: &[usize]) -> Vec<Part> {
+    vec![Part {
         kernel,
         reads: reads.to_vec(),
         write: Target::Result(0),
-    }])
+    }]
 }
 
 impl<'a> Site<'a> {

@@ -77,17 +77,22 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
+    /// Whether runtimes differ on where the last corner is: at the size as scaled, or as rounded.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        let scaled = self.input as f32 * self.scale;
+        let whole = (scaled - self.output as f32).abs() < 1e-3;
+        self.coordinates == Coordinates::AlignCorners && !whole
+    }
+
     /// The place in the operand.
     fn place(&self, at: usize) -> f32 {
         let (at, scale) = (at as f32, self.scale);
         let (input, output) = (self.input as f32, self.output as f32);
         match self.coordinates {
+            Coordinates::PytorchHalfPixel | Coordinates::AlignCorners if self.output == 1 => 0.0,
+            Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => (at + 0.5) / scale - 0.5,
             Coordinates::Asymmetric => at / scale,
-            Coordinates::HalfPixel => (at + 0.5) / scale - 0.5,
-            Coordinates::PytorchHalfPixel if self.output == 1 => 0.0,
-            Coordinates::PytorchHalfPixel => (at + 0.5) / scale - 0.5,
             Coordinates::TfHalfPixel => (at + 0.5) / scale,
-            Coordinates::AlignCorners if self.output == 1 => 0.0,
             Coordinates::AlignCorners => at * (input - 1.0) / (output - 1.0),
             Coordinates::HalfPixelSymmetric => {
                 let adjustment = output / (scale * input);

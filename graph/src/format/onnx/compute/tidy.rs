@@ -1,7 +1,7 @@
 //! Rearrangements with as few axes as they take.
 
-use super::site::{Parts, one};
-use crate::kernel::{Axis, Index, Kernel, Rearrange};
+use super::site::one;
+use crate::kernel::{Axis, Index, Kernel, Part, Rearrange};
 
 /// An axis with strides.
 pub(super) fn strided(count: usize, to: usize, from: usize) -> Axis {
@@ -73,7 +73,7 @@ pub(super) fn rearranged(
     from: impl IntoIterator<Item = Index>,
     first: usize,
     fill: Option<[u8; 8]>,
-) -> Parts {
+) -> Vec<Part> {
     let moves = Rearrange {
         element,
         axes: dense(shape, from),

@@ -86,7 +86,7 @@ fn conv(site: &Site<'_>) -> Parts {
     let slides = slides(&windows, &x.shape[2..], &result.shape[2..])?;
     let conv = convolution(site, WeightLayout::ResultsFirst, slides)?;
     let reads = operands(&conv);
-    one(Kernel::Conv(conv), reads)
+    Ok(one(Kernel::Conv(conv), reads))
 }
 
 fn transposed(site: &Site<'_>) -> Parts {
@@ -95,7 +95,7 @@ fn transposed(site: &Site<'_>) -> Parts {
     let slides = slides(&windows, &result.shape[2..], &x.shape[2..])?;
     let conv = convolution(site, WeightLayout::OperandsFirst, slides)?;
     let reads = operands(&conv);
-    one(Kernel::ConvTranspose(conv), reads)
+    Ok(one(Kernel::ConvTranspose(conv), reads))
 }
 
 fn pool(site: &Site<'_>, pooling: fn(&Site<'_>) -> Result<Pooling, Why>) -> Parts {
@@ -110,7 +110,7 @@ fn pool(site: &Site<'_>, pooling: fn(&Site<'_>) -> Result<Pooling, Why>) -> Part
         slides: slides(&windows, &x.shape[2..], &result.shape[2..])?,
         then: None,
     };
-    one(Kernel::Pool(pool), &[0])
+    Ok(one(Kernel::Pool(pool), &[0]))
 }
 
 fn average(site: &Site<'_>) -> Result<Pooling, Why> {
@@ -152,5 +152,5 @@ fn lrn(site: &Site<'_>) -> Parts {
         beta: site.float("beta", 0.75),
         bias: site.float("bias", 1.0),
     };
-    one(Kernel::Lrn(lrn), &[0])
+    Ok(one(Kernel::Lrn(lrn), &[0]))
 }

@@ -1,0 +1,49 @@
+//! Element by element, where operands are dense or repeated as a whole.
+
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for wide vectors"
+)]
+
+use super::{copied, functions};
+use crate::reference::{self, Operand};
+use crate::vector::wide;
+use bayplan_graph::DType;
+use bayplan_graph::kernel::{Kernel, Map};
+
+/// Nothing where the reference has to do it. Joins are those of the reference; functions are polynomials.
+pub(super) fn run(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
+    if map.dtype != DType::F32
+        || map.then.is_empty()
+        || map.join.is_some_and(|join| join.compares())
+    {
+        return None;
+    }
+    let count = map.broadcast.count();
+    if map.join.is_some() || !map.broadcast.is_whole(0) {
+        let joined = Map {
+            then: Vec::new(),
+            ..map.clone()
+        };
+        reference::dispatch(&Kernel::Map(joined), operands, result).ok()?;
+        return apply(map, super::floats_mut(result)?.get_mut(..count)?);
+    }
+    apply(map, copied(operands, result, count)?)
+}
+
+/// The functions, one after the other; those without a polynomial are the reference's.
+fn apply(map: &Map, list: &mut [f32]) -> Option<()> {
+    for &function in &map.then {
+        if !wide(|| each(function, list)) {
+            for x in &mut *list {
+                *x = reference::unary(function, *x);
+            }
+        }
+    }
+    Some(())
+}
+
+#[inline(always)]
+fn each(function: bayplan_graph::kernel::Unary, list: &mut [f32]) -> bool {
+    functions::each(function, list)
+}
