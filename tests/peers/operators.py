@@ -18,7 +18,7 @@ TYPES = {
     np.dtype(np.bool_): 6,
     np.dtype(np.int8): 9,
 }
-NONE, RELU, RELU_N1, RELU6, TANH = range(5)
+NONE, RELU, RELU_N1, RELU6 = range(4)
 SAME, VALID = 0, 1
 
 
@@ -46,7 +46,7 @@ class Case:
                 graph.inputs.append(len(graph.tensors))
             graph.tensors.append(tensor(model, f"operand{place}", operand))
         for place, result in enumerate(self.results):
-            shape = shapes[place] if shapes else [1] * result.get("rank", 1)
+            shape = shapes[place] if shapes else result.get("shape", [1])
             operator.outputs.append(len(graph.tensors))
             graph.outputs.append(len(graph.tensors))
             graph.tensors.append(tensor(model, f"result{place}", dict(result, shape=shape)))
@@ -123,7 +123,7 @@ def windows(random):
         for op in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
             size = dict(filterHeight=3, filterWidth=2)
             yield Case(f"{op} {label}", op, [x], y, "Pool2DOptions", **size, **step)
-    for dilation, act in ((2, RELU), (3, RELU_N1), (1, TANH)):
+    for dilation, act in ((2, RELU), (3, RELU_N1), (1, RELU6)):
         step = dict(padding=SAME, strideH=1, strideW=1, fusedActivationFunction=act)
         step.update(dilationHFactor=dilation, dilationWFactor=max(1, dilation - 1))
         x, y = given(1, 9, 8, 4), [result()]
@@ -296,8 +296,8 @@ def sliced(random):
             f"strided slice {number}", "STRIDED_SLICE", operands, [result()], "StridedSliceOptions",
             **dict(dict(beginMask=0, endMask=0, ellipsisMask=0, newAxisMask=0, shrinkAxisMask=0), **masks),
         )
-    for begin, size in (([1, 2, 0], [3, 2, 4]), ([0, 1, 2], [-1, -1, -1])):
-        yield Case(f"slice {begin}", "SLICE", [x, ints(*begin), ints(*size)], [result(rank=3)])
+    for begin, size, shape in (([1, 2, 0], [3, 2, 4], [3, 2, 4]), ([0, 1, 2], [-1, -1, -1], [6, 4, 2])):
+        yield Case(f"slice {begin}", "SLICE", [x, ints(*begin), ints(*size)], [result(shape=shape)])
 
 
 def resized(random):

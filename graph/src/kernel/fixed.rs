@@ -1,7 +1,7 @@
 //! Multiplication by a real number in 32-bit integers, as 8-bit models mean it.
 //!
 //! The rounding is that of gemmlowp, which the stock runtimes use: a doubling high product that is
-//! rounded, then a rounded division by a power of two. Both steps round halves away from 0.
+//! rounded, halves up, then a division by a power of two that is rounded, halves away from 0.
 
 /// A real factor: `multiplier / 2^31 · 2^shift`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Scale {
     }
 }
 
-/// `a · b / 2^31`, rounded; the one product that does not fit becomes the largest number.
+/// `a · b / 2^31`, rounded, halves up; the one product that does not fit becomes the largest number.
 #[inline]
 pub fn high_product(a: i32, b: i32) -> i32 {
     if a == i32::MIN && b == i32::MIN {
@@ -147,4 +147,83 @@ fn quadrupled(x: i32) -> i32 {
 /// Times 2, ending at the limits.
 fn doubled(x: i32) -> i32 {
     x.saturating_mul(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_are_the_nearest_ones() {
+        for (factor, multiplier, shift) in [
+            (0.0, 0, 0),
+            (0.5, 1 << 30, 0),
+            (1.0, 1 << 30, 1),
+            (0.75, 3 << 29, 0),
+            (3.0, 3 << 29, 2),
+            (1.0 / 3.0, 1_431_655_765, -1),
+            (1.0 - 1e-12, 1 << 30, 1),
+            (2.0_f64.powi(-32), 1 << 30, -31),
+            (2.0_f64.powi(-33), 0, 0),
+            (2_147_483_647.0, i32::MAX, 31),
+        ] {
+            let found = Scale::new(factor).unwrap();
+            assert_eq!(found, Scale { multiplier, shift }, "{factor}");
+            assert!(found.is_sound());
+        }
+        for factor in [-0.5, 2_147_483_648.0, f64::INFINITY, f64::NAN] {
+            assert_eq!(Scale::new(factor), None, "{factor}");
+        }
+    }
+
+    #[test]
+    fn halves_go_away_from_zero() {
+        for (x, bits, expected) in [
+            (5, 1, 3),
+            (-5, 1, -3),
+            (4, 1, 2),
+            (6, 2, 2),
+            (-6, 2, -2),
+            (5, 2, 1),
+            (-5, 2, -1),
+            (7, 0, 7),
+            (i32::MAX, 31, 1),
+            (i32::MIN, 31, -1),
+            (i32::MAX, 32, 0),
+        ] {
+            assert_eq!(halved(x, bits), expected, "{x} {bits}");
+        }
+        assert_eq!(high_product(i32::MIN, i32::MIN), i32::MAX);
+        assert_eq!(high_product(1 << 30, 3), 2);
+        assert_eq!(
+            high_product(1 << 30, -3),
+            -1,
+            "the first of both steps rounds halves up"
+        );
+        assert_eq!(Scale::new(2.5).unwrap().apply(-3), -7);
+        assert_eq!(Scale::new(0.1).unwrap().apply(25), 3);
+    }
+
+    #[test]
+    fn functions_are_close_to_the_real_ones() {
+        let unit = 2_147_483_648.0;
+        for step in 0..2000 {
+            let x = -i64::from(step) * 1_073_741;
+            let x = i32::try_from(x).unwrap();
+            let real = (f64::from(x) / 67_108_864.0).exp();
+            let found = f64::from(exp_of_negative(x)) / unit;
+            assert!(
+                (real - found).abs() < 5e-7,
+                "{x}: {found} instead of {real}"
+            );
+            let x = i32::try_from(i64::from(step) * 1_073_741).unwrap();
+            let real = 1.0 / (1.0 + f64::from(x) / unit);
+            let found = f64::from(reciprocal_of_more(x)) / unit;
+            assert!(
+                (real - found).abs() < 1e-8,
+                "{x}: {found} instead of {real}"
+            );
+        }
+        assert_eq!(exp_of_negative(0), i32::MAX);
+    }
 }

@@ -10,6 +10,7 @@ mod compute;
 pub mod fixed;
 mod image;
 mod index;
+mod level;
 mod map;
 pub mod quantized;
 

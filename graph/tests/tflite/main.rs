@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap as well")]
 
 mod calls;
+mod computed;
 mod control;
 mod damage;
 mod files;

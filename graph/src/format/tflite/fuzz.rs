@@ -4,6 +4,7 @@ use super::build;
 use super::model::{Kernels, ReadOptions, TfliteModel};
 use super::{resize, schema};
 use crate::format::bodies::Bodies;
+use crate::kernel::Target;
 use bayplan_planner::ids::Id;
 use std::collections::BTreeMap;
 
@@ -29,6 +30,7 @@ pub fn read_any(bytes: &[u8]) -> bool {
         };
         read = true;
         promises(bytes, &found);
+        computes(bytes, &found);
     }
     resized(bytes, &model);
     read
@@ -45,6 +47,30 @@ fn promises(bytes: &[u8], found: &TfliteModel) {
     }
     for entry in &found.metadata {
         assert!(bytes.get(entry.range.clone()).is_some());
+    }
+}
+
+/// What nodes compute stays within their tensors.
+fn computes(bytes: &[u8], found: &TfliteModel) {
+    let Ok(compute) = super::compute(found, bytes) else {
+        return;
+    };
+    let tensors = found.graph.tensors();
+    assert_eq!(compute.nodes.len(), found.graph.nodes().len());
+    for (node, lowered) in found.graph.nodes().values().zip(compute.nodes.values()) {
+        for part in lowered.iter().flatten() {
+            let needs = part.kernel.needs().expect("parts are sound");
+            assert_eq!(needs.reads.len(), part.reads.len());
+            for (&at, &needed) in part.reads.iter().zip(&needs.reads) {
+                let operand = node.inputs[at].expect("parts read what is there");
+                assert!(needed <= tensors[operand].bytes);
+            }
+            let target = match part.write {
+                Target::Result(at) => node.outputs[at],
+                Target::State(at) => node.writes[at],
+            };
+            assert!(needs.write <= tensors[target].bytes);
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use super::super::error::TfliteError;
 use super::super::model::Place;
 use super::site::{Files, Known, Site, lacks};
 use super::sparse;
-use crate::dtype::DType;
 use crate::ir::{Role, TensorId};
 use crate::kernel::{Compute, Constant, ConstantId, Kernel, Part, Source};
 use bayplan_planner::Table;
@@ -91,7 +90,10 @@ fn source(
 ) -> Result<Source, TfliteError> {
     let operator = files.operator(place);
     match site.op {
-        "SHAPE" => Ok(shape(site)),
+        "SHAPE" => Ok(match super::moved::spelt(site) {
+            Ok(bytes) => Source::Bytes(bytes.into()),
+            Err(why) => Source::Unknown(lacks(site.op, &why.to_string())),
+        }),
         "DENSIFY" => {
             let stored = operator.inputs.first().copied().flatten();
             let tensor = stored.map(|index| &files.tables.subgraphs[place.subgraph].tensors[index]);
@@ -127,27 +129,6 @@ fn computed(
         }
     }
     Some(Source::Computed { operands, parts })
-}
-
-/// The shape of the operand, as integers.
-fn shape(site: &Site<'_>) -> Source {
-    let bytes = || {
-        let x = site.operand(0).ok()?;
-        let result = site.result().ok()?;
-        let mut bytes = Vec::with_capacity(8 * x.shape.len());
-        for &size in &x.shape {
-            match result.dtype().ok()? {
-                DType::I32 => bytes.extend(i32::try_from(size).ok()?.to_le_bytes()),
-                DType::I64 => bytes.extend(i64::try_from(size).ok()?.to_le_bytes()),
-                _ => return None,
-            }
-        }
-        (bytes.len() as u64 == result.bytes).then_some(bytes)
-    };
-    match bytes() {
-        Some(bytes) => Source::Bytes(bytes.into()),
-        None => Source::Unknown(lacks(site.op, "a result of another type or shape")),
-    }
 }
 
 /// The small contents of a copy, for rules that look at them.

@@ -15,7 +15,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
     })
 }
 
-/// Rows, columns, and products in a sum of a FULLY_CONNECTED.
+/// Rows, columns, and products in a sum of a `FULLY_CONNECTED`.
 pub(super) struct Product {
     pub(super) m: usize,
     pub(super) n: usize,

@@ -1,5 +1,6 @@
 //! Functions of each element, other types, and what leaves bytes as they are.
 
+use super::bytewise;
 use super::quantized;
 use super::site::{Answer, Rule, Site, missing};
 use crate::dtype::DType;
@@ -68,7 +69,7 @@ fn plain(site: &Site<'_>) -> Answer {
 fn unary(site: &Site<'_>, function: Unary) -> Answer {
     let x = site.operand(0)?;
     if x.is_quantized() {
-        return quantized::unary(site, function);
+        return bytewise::unary(site, function);
     }
     let dtype = x.dtype()?;
     let meant = match dtype {

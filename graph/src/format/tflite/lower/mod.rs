@@ -12,15 +12,18 @@
 //! The arithmetic is that of the stock runtime's reference kernels: floats up to rounding, 8-bit
 //! integers to the bit.
 
+mod bytewise;
 mod constants;
 mod dense;
 mod elementwise;
 mod joined;
 mod moved;
+mod padded;
 mod quantization;
 mod quantized;
 mod reduced;
 mod resized;
+mod scaled;
 mod site;
 mod sliced;
 mod sparse;
@@ -37,6 +40,7 @@ use site::{Files, Rule, Site, Trouble, lacks};
 /// What the nodes of a model compute. `file`: the bytes that it was read from.
 pub fn compute(model: &TfliteModel, file: &[u8]) -> Result<Compute, TfliteError> {
     let tables = schema::model(file)?;
+    belongs(model, &tables)?;
     // Each operator looks at its operands' scales again.
     let limit = (file.len() as u64)
         .saturating_mul(64)
@@ -56,6 +60,22 @@ pub fn compute(model: &TfliteModel, file: &[u8]) -> Result<Compute, TfliteError>
         compute.nodes.push(lowered);
     }
     Ok(compute)
+}
+
+/// The file is the one that the model was read from, as far as places go.
+fn belongs(model: &TfliteModel, tables: &schema::Model) -> Result<(), TfliteError> {
+    let subgraphs = tables.subgraphs.iter();
+    let counts = subgraphs.map(|subgraph| subgraph.tensors.len());
+    let mut places = model.operators.values().chain(&model.folded);
+    let known = |place: &Place| {
+        let subgraph = tables.subgraphs.get(place.subgraph);
+        subgraph.is_some_and(|subgraph| place.operator < subgraph.operators.len())
+    };
+    if counts.eq(model.tensors.iter().map(Vec::len)) && places.all(known) {
+        return Ok(());
+    }
+    let why = "it is not the file that the model was read from";
+    Err(TfliteError::NotTflite { why })
 }
 
 fn node(files: &Files<'_>, id: NodeId, place: Place) -> Result<Lowered, TfliteError> {
@@ -122,6 +142,7 @@ fn rule(op: &str) -> Option<Rule> {
         window::rule,
         dense::rule,
         moved::rule,
+        padded::rule,
         sliced::rule,
         resized::rule,
         reduced::rule,

@@ -10,14 +10,13 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
         "CONCATENATION" => concatenation,
         "PACK" => pack,
         "UNPACK" => unpack,
-        "PAD" | "PADV2" => pad,
-        "MIRROR_PAD" => mirror,
         "TRANSPOSE" => transpose,
         "TILE" => tile,
         "BROADCAST_TO" => broadcast_to,
         "DEPTH_TO_SPACE" | "SPACE_TO_DEPTH" => blocks,
         "GATHER" => gather,
         "REVERSE_V2" => reverse,
+        "SHAPE" => shape,
         _ => return None,
     })
 }
@@ -37,6 +36,15 @@ pub(super) fn axis(number: i64, rank: usize) -> Result<usize, Trouble> {
 /// An offset as a stride.
 pub(super) fn signed(stride: usize) -> Result<isize, Trouble> {
     isize::try_from(stride).map_err(|_| missing("so many elements"))
+}
+
+/// Dimensions are short enough for tables of their places.
+pub(super) fn tabled(shape: &[usize]) -> Result<(), Trouble> {
+    const MOST: usize = 1 << 20;
+    match shape.iter().find(|&&size| size > MOST) {
+        Some(size) => Err(missing(format!("a dimension of {size}"))),
+        None => Ok(()),
+    }
 }
 
 /// What is moved keeps its meaning: types are equal, and so are scales.
@@ -67,7 +75,7 @@ fn placed(element: usize, shape: &[usize], to: (&[usize], usize)) -> Result<Rear
     })
 }
 
-fn part(kernel: Rearrange, operand: usize, result: usize) -> Part {
+pub(super) fn part(kernel: Rearrange, operand: usize, result: usize) -> Part {
     Part {
         kernel: Kernel::Rearrange(kernel),
         reads: vec![operand],
@@ -156,112 +164,6 @@ fn unpack(site: &Site<'_>) -> Answer {
         Ok(part(moved, 0, index))
     };
     site.results.iter().enumerate().map(result).collect()
-}
-
-/// Padding before and behind each dimension.
-fn paddings(site: &Site<'_>) -> Result<Vec<(usize, usize)>, Trouble> {
-    let (x, result) = (site.operand(0)?, site.result()?);
-    let list = site.ints(1)?;
-    if list.len() != 2 * x.shape.len() || result.shape.len() != x.shape.len() {
-        return Err(missing("paddings of other dimensions"));
-    }
-    let (pairs, _) = list.as_chunks::<2>();
-    let pair = |((&[before, behind], &from), &to): ((&[i64; 2], &usize), &usize)| {
-        let [before, behind] = [before, behind].map(|n| usize::try_from(n).ok());
-        let (before, behind) = before.zip(behind)?;
-        let all = from.checked_add(before)?.checked_add(behind)?;
-        (all == to).then_some((before, behind))
-    };
-    let pairs = pairs.iter().zip(&x.shape).zip(&result.shape).map(pair);
-    let pairs: Option<Vec<(usize, usize)>> = pairs.collect();
-    pairs.ok_or_else(|| missing("paddings that do not fit"))
-}
-
-/// A rearrangement whose positions are the result's, each dimension looked up by `from`: place in the
-/// operand's dimension, by place in the result's. Dimensions without padding are strided.
-fn looked_up(
-    site: &Site<'_>,
-    pads: &[(usize, usize)],
-    from: impl Fn(usize, usize) -> Option<usize>,
-) -> Result<Rearrange, Trouble> {
-    let (x, result) = (site.operand(0)?, site.result()?);
-    let (strides, rows) = (row_strides(&x.shape), row_strides(&result.shape));
-    let mut axes = Vec::with_capacity(rows.len());
-    for (along, &count) in result.shape.iter().enumerate() {
-        let stride = strides[along];
-        let index = if pads[along] == (0, 0) {
-            Index::Stride(signed(stride)?)
-        } else {
-            let place = |at| from(along, at).map(|place| place.saturating_mul(stride));
-            Index::Table((0..count).map(place).collect())
-        };
-        axes.push(Axis {
-            count,
-            to: rows[along],
-            from: index,
-        });
-    }
-    Ok(Rearrange {
-        element: result.element()?,
-        axes,
-        to: 0,
-        from: 0,
-        fill: None,
-    })
-}
-
-fn pad(site: &Site<'_>) -> Answer {
-    let (x, result) = (site.operand(0)?, site.result()?);
-    same_meaning(x, result)?;
-    let pads = paddings(site)?;
-    let mut moved = looked_up(site, &pads, |along, at| {
-        let place = at.checked_sub(pads[along].0)?;
-        (place < x.shape[along]).then_some(place)
-    })?;
-    moved.fill = Some(fill(site, result)?);
-    Ok(vec![part(moved, 0, 0)])
-}
-
-/// What stands where the operand does not reach.
-fn fill(site: &Site<'_>, result: &Known<'_>) -> Result<[u8; 8], Trouble> {
-    let mut fill = [0; 8];
-    if site.op == "PADV2" {
-        let value = site.operand(2)?;
-        same_meaning(value, result)?;
-        let element = result.element()?;
-        let bytes = value.contents.and_then(|bytes| bytes.get(..element));
-        let bytes = bytes.ok_or_else(|| missing("a padding that the run makes"))?;
-        fill[..element].copy_from_slice(bytes);
-    } else if result.is_quantized() {
-        fill[0] = result.level()?.1.to_le_bytes()[0];
-    }
-    Ok(fill)
-}
-
-fn mirror(site: &Site<'_>) -> Answer {
-    let (x, result) = (site.operand(0)?, site.result()?);
-    same_meaning(x, result)?;
-    // The edge itself is repeated or not.
-    let edge = match site.options(77)?.byte(0, "the mode of a MIRROR_PAD")? {
-        0 => 1,
-        1 => 0,
-        other => return Err(missing(format!("mode {other}"))),
-    };
-    let pads = paddings(site)?;
-    for (&(before, behind), &size) in pads.iter().zip(&x.shape) {
-        if before.max(behind).saturating_add(edge) > size && (before, behind) != (0, 0) {
-            return Err(missing("paddings wider than the operand"));
-        }
-    }
-    let moved = looked_up(site, &pads, |along, at| {
-        let (before, size) = (pads[along].0, x.shape[along]);
-        Some(match at.checked_sub(before) {
-            None => before - at - 1 + edge,
-            Some(place) if place < size => place,
-            Some(place) => (2 * size - 1 - edge).checked_sub(place)?,
-        })
-    })?;
-    Ok(vec![part(moved, 0, 0)])
 }
 
 fn transpose(site: &Site<'_>) -> Answer {
@@ -421,4 +323,47 @@ fn gather(site: &Site<'_>) -> Answer {
         index,
     };
     Ok(vec![Part::simple(Kernel::Take(kernel), 2)])
+}
+
+/// The shape of the operand, as integers of the result's type.
+pub(super) fn spelt(site: &Site<'_>) -> Result<Vec<u8>, Trouble> {
+    let (x, result) = (site.operand(0)?, site.result()?);
+    let wrong = |_| missing("such long dimensions");
+    let mut bytes = Vec::with_capacity(8 * x.shape.len());
+    for &size in &x.shape {
+        match result.dtype()? {
+            DType::I32 => bytes.extend(i32::try_from(size).map_err(wrong)?.to_le_bytes()),
+            DType::I64 => bytes.extend(i64::try_from(size).map_err(wrong)?.to_le_bytes()),
+            other => return Err(missing(format!("a result of type {other}"))),
+        }
+    }
+    if bytes.len() as u64 != result.bytes {
+        return Err(missing("a result of another shape"));
+    }
+    Ok(bytes)
+}
+
+/// A part for each dimension: shapes are known, whatever the run makes.
+fn shape(site: &Site<'_>) -> Answer {
+    let element = site.result()?.element()?;
+    let numbers = spelt(site)?;
+    let numbers = numbers.chunks_exact(element).enumerate();
+    let written = |(to, number): (usize, &[u8])| {
+        let mut fill = [0; 8];
+        fill[..element].copy_from_slice(number);
+        let axis = Axis {
+            count: 1,
+            to: 1,
+            from: Index::Table(vec![None]),
+        };
+        let moved = Rearrange {
+            element,
+            axes: vec![axis],
+            to,
+            from: 0,
+            fill: Some(fill),
+        };
+        part(moved, 0, 0)
+    };
+    Ok(numbers.map(written).collect())
 }

@@ -1,6 +1,6 @@
 //! Images of another size.
 
-use super::moved::{same_meaning, signed};
+use super::moved::{same_meaning, signed, tabled};
 use super::site::{Answer, Rule, Site, Trouble, missing};
 use crate::dtype::DType;
 use crate::kernel::{Axis, Index, Interpolate, Kernel, Part, Rearrange, TapAxis, row_strides};
@@ -15,7 +15,7 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
 }
 
 /// How places of the result lie over those of the operand.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Grid {
     /// Corner elements lie over each other.
     corners: bool,
@@ -59,6 +59,8 @@ fn images(site: &Site<'_>) -> Result<([usize; 4], [usize; 4]), Trouble> {
     if from[0] != to[0] || from[3] != to[3] || from.contains(&0) || to.contains(&0) {
         return Err(missing("a result of another shape"));
     }
+    tabled(&from)?;
+    tabled(&to)?;
     Ok((from, to))
 }
 
@@ -74,7 +76,7 @@ fn bilinear(site: &Site<'_>) -> Answer {
         count: from[along],
         taps: 1,
         table: (0..from[along])
-            .map(|at| (at * strides[along], 1.0))
+            .map(|at| (at.saturating_mul(strides[along]), 1.0))
             .collect(),
     };
     let mixed = |along: usize| {
@@ -82,8 +84,8 @@ fn bilinear(site: &Site<'_>) -> Answer {
         let taps = (0..to[along]).flat_map(|at| {
             let [low, high] = neighbours(at, scale, grid.middles, from[along]);
             [
-                (low.0 * strides[along], low.1),
-                (high.0 * strides[along], high.1),
+                (low.0.saturating_mul(strides[along]), low.1),
+                (high.0.saturating_mul(strides[along]), high.1),
             ]
         });
         TapAxis {
@@ -125,7 +127,8 @@ fn nearest(site: &Site<'_>) -> Answer {
     for along in 0..4 {
         let index = if along == 1 || along == 2 {
             let scale = grid.scale(from[along], to[along]);
-            let place = |at| Some(closest(at, scale, grid, from[along]) * strides[along]);
+            let place =
+                |at| Some(closest(at, scale, grid, from[along]).saturating_mul(strides[along]));
             Index::Table((0..to[along]).map(place).collect())
         } else {
             Index::Stride(signed(strides[along])?)
@@ -162,4 +165,46 @@ fn closest(at: usize, scale: f32, grid: Grid, size: usize) -> usize {
         place.floor()
     };
     (place.max(0.0) as usize).min(size - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_lie_between_their_neighbours() {
+        for (at, scale, middles, size, expected) in [
+            (0, 0.5, false, 4, [(0, 1.0), (0, 0.0)]),
+            (1, 0.5, false, 4, [(0, 0.5), (1, 0.5)]),
+            (7, 0.5, false, 4, [(3, 0.5), (3, 0.5)]),
+            (0, 0.5, true, 4, [(0, 1.25), (0, -0.25)]),
+            (1, 0.5, true, 4, [(0, 0.75), (1, 0.25)]),
+            (7, 0.5, true, 4, [(3, 0.75), (3, 0.25)]),
+            (1, 2.0, true, 4, [(2, 0.5), (3, 0.5)]),
+        ] {
+            let found = neighbours(at, scale, middles, size);
+            assert_eq!(found, expected, "{at} {scale} {middles}");
+        }
+    }
+
+    #[test]
+    fn the_closest_element_depends_on_where_places_are() {
+        let grid = |corners, middles| Grid { corners, middles };
+        for (at, scale, grid, expected) in [
+            (1, 0.5, grid(false, false), 0),
+            (1, 0.5, grid(true, false), 1),
+            (1, 0.5, grid(false, true), 0),
+            (2, 0.75, grid(false, false), 1),
+            (2, 0.75, grid(true, false), 2),
+            (9, 0.5, grid(false, false), 3),
+        ] {
+            assert_eq!(
+                closest(at, scale, grid, 4),
+                expected,
+                "{at} {scale} {grid:?}"
+            );
+        }
+        assert_eq!(grid(true, false).scale(4, 7).to_bits(), 0.5_f32.to_bits());
+        assert_eq!(grid(false, false).scale(4, 8).to_bits(), 0.5_f32.to_bits());
+    }
 }

@@ -226,7 +226,11 @@ impl<'a> Site<'a> {
 
     /// The integers that the constant operand at `position` holds.
     pub(super) fn ints(&self, position: usize) -> Result<Vec<i64>, Trouble> {
+        const MOST: usize = 1 << 12;
         let operand = self.operand(position)?;
+        if operand.count()? > MOST {
+            return Err(missing(format!("such a long operand {position}")));
+        }
         let Some(bytes) = operand.contents else {
             if operand.count()? == 0 {
                 return Ok(Vec::new());
@@ -326,7 +330,8 @@ impl Options<'_> {
             1 => Fused::Clip(Some(0), None),
             2 => Fused::Clip(Some(-1), Some(1)),
             3 => Fused::Clip(Some(0), Some(6)),
-            4 => Fused::Tanh,
+            // The stock kernels leave it out, and no converter writes it.
+            4 => return Err(missing("a fused TANH")),
             other => return Err(missing(format!("fused activation {other}"))),
         })
     }
@@ -338,7 +343,6 @@ pub(super) enum Fused {
     Nothing,
     /// Between these bounds.
     Clip(Option<i8>, Option<i8>),
-    Tanh,
 }
 
 impl Fused {
@@ -346,7 +350,6 @@ impl Fused {
     pub(super) fn function(self) -> Option<Unary> {
         match self {
             Self::Nothing | Self::Clip(None, None) => None,
-            Self::Tanh => Some(Unary::Tanh),
             Self::Clip(Some(0), None) => Some(Unary::Relu),
             Self::Clip(low, high) => Some(Unary::Clip {
                 low: low.map_or(f32::NEG_INFINITY, f32::from),

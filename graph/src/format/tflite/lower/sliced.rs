@@ -79,11 +79,16 @@ fn strided(site: &Site<'_>) -> Answer {
     if ones(&shape) != ones(&result.shape) {
         return Err(missing("a result of another shape"));
     }
-    taken(x, result, &cuts, 0)
+    Ok(vec![taken(x, result, &cuts, (0, 0))?])
 }
 
 /// The part that takes what the cuts leave.
-fn taken(x: &Known<'_>, result: &Known<'_>, cuts: &[Cut], index: usize) -> Answer {
+fn taken(
+    x: &Known<'_>,
+    result: &Known<'_>,
+    cuts: &[Cut],
+    (operand, index): (usize, usize),
+) -> Result<Part, Trouble> {
     same_meaning(x, result)?;
     let rows = row_strides(&x.shape);
     let mut from = 0_usize;
@@ -95,11 +100,11 @@ fn taken(x: &Known<'_>, result: &Known<'_>, cuts: &[Cut], index: usize) -> Answe
     }
     let counts: Vec<usize> = cuts.iter().map(|cut| cut.count).collect();
     let moved = Rearrange::strided(result.element()?, &counts, &strides, from);
-    Ok(vec![Part {
+    Ok(Part {
         kernel: Kernel::Rearrange(moved),
-        reads: vec![0],
+        reads: vec![operand],
         write: Target::Result(index),
-    }])
+    })
 }
 
 fn cuts(shape: &[usize], lists: &[Vec<i64>; 3], masks: &Masks) -> Result<Vec<Cut>, Trouble> {
@@ -165,13 +170,15 @@ fn cut(
     }
     let (low, high) = if step < 0 { (-1, far - 1) } else { (0, far) };
     let (first, last) = if step < 0 { (far - 1, -1) } else { (0, far) };
-    let begin = match set(masks.begin, i) {
-        true => first,
-        false => from_end(begin).clamp(low, high),
+    let begin = if set(masks.begin, i) {
+        first
+    } else {
+        from_end(begin).clamp(low, high)
     };
-    let end = match set(masks.end, i) {
-        true => last,
-        false => from_end(end).clamp(low, high),
+    let end = if set(masks.end, i) {
+        last
+    } else {
+        from_end(end).clamp(low, high)
     };
     let span = if step < 0 { begin - end } else { end - begin };
     let count = usize::try_from(span).unwrap_or(0);
@@ -201,7 +208,7 @@ fn slice(site: &Site<'_>) -> Answer {
         });
     }
     within(x, &cuts)?;
-    taken(x, result, &cuts, 0)
+    Ok(vec![taken(x, result, &cuts, (0, 0))?])
 }
 
 /// The cuts stay in their dimensions.
@@ -247,11 +254,51 @@ fn parted(site: &Site<'_>, number: i64, operand: usize) -> Answer {
         }
         within(x, &cuts)?;
         if result.bytes > 0 {
-            let mut taken = taken(x, result, &cuts, index)?;
-            taken.iter_mut().for_each(|part| part.reads = vec![operand]);
-            parts.extend(taken);
+            parts.push(taken(x, result, &cuts, (operand, index))?);
         }
         begin += count;
     }
     Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First place, step, places.
+    fn found(size: usize, cut_at: (i64, i64, i64), masks: [i64; 5]) -> (usize, isize, usize) {
+        let [begin, end, ellipsis, new, shrink] = masks;
+        let offset = false;
+        let masks = Masks {
+            begin,
+            end,
+            ellipsis,
+            new,
+            shrink,
+            offset,
+        };
+        let found = cut(size, cut_at, (0, &masks)).unwrap();
+        (found.first, found.step, found.count)
+    }
+
+    #[test]
+    fn cuts_count_from_both_ends() {
+        let none = [0; 5];
+        for (size, at, masks, expected) in [
+            (6, (1, 5, 1), none, (1, 1, 4)),
+            (6, (1, 6, 2), none, (1, 2, 3)),
+            (6, (-2, 6, 1), none, (4, 1, 2)),
+            (6, (-100, 100, 1), none, (0, 1, 6)),
+            (6, (4, 2, 1), none, (0, 1, 0)),
+            (6, (5, 0, -1), none, (5, -1, 5)),
+            (6, (5, 0, -1), [0, 1, 0, 0, 0], (5, -1, 6)),
+            (6, (0, 0, -2), [1, 1, 0, 0, 0], (5, -2, 3)),
+            (6, (3, 0, 1), [0, 1, 0, 0, 0], (3, 1, 3)),
+            (6, (3, 9, 1), [1, 0, 0, 0, 0], (0, 1, 6)),
+            (6, (-1, 0, 1), [0, 0, 0, 0, 1], (5, 1, 1)),
+            (6, (77, 0, 1), [0, 0, 0, 0, 1], (5, 1, 1)),
+        ] {
+            assert_eq!(found(size, at, masks), expected, "{size} {at:?} {masks:?}");
+        }
+    }
 }

@@ -54,6 +54,7 @@ pub(super) fn densify(
     let Some(size) = size.filter(|&size| size as u64 == result.bytes) else {
         return Ok(unknown("a result of another size"));
     };
+    files.flat.spend(stored.at, size)?;
     let mut walk = Walk {
         levels: &levels,
         strides: row_strides(&result.shape),
@@ -207,5 +208,68 @@ impl Walk<'_> {
             .get_mut(to..to + self.element)?
             .copy_from_slice(value);
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dense(dimension: usize, places: usize) -> Level {
+        Level {
+            dimension,
+            places,
+            listed: None,
+        }
+    }
+
+    fn listed(dimension: usize, starts: &[usize], places: &[usize]) -> Level {
+        let listed = Listed {
+            starts: starts.to_vec(),
+            places: places.to_vec(),
+        };
+        Level {
+            listed: Some(listed),
+            ..dense(dimension, 0)
+        }
+    }
+
+    fn walked(levels: &[Level], shape: &[usize], values: &[u8]) -> Option<Vec<u8>> {
+        let mut walk = Walk {
+            levels,
+            strides: row_strides(shape),
+            shape,
+            values,
+            element: 1,
+            dense: vec![0; shape.iter().product()],
+            steps: 1000,
+        };
+        walk.level(0, 0, &vec![0; shape.len()])?;
+        Some(walk.dense)
+    }
+
+    #[test]
+    fn levels_lead_to_values() {
+        let rows = [dense(0, 3), listed(1, &[0, 1, 1, 3], &[2, 0, 3])];
+        let found = walked(&rows, &[3, 4], &[7, 8, 9]);
+        assert_eq!(found, Some(vec![0, 0, 7, 0, 0, 0, 0, 0, 8, 0, 0, 9]));
+        let columns = [dense(1, 2), listed(0, &[0, 1, 2], &[1, 0])];
+        assert_eq!(walked(&columns, &[2, 2], &[7, 8]), Some(vec![0, 8, 7, 0]));
+        // Blocks of 1 × 2 in a matrix of 2 × 4.
+        let blocks = [dense(0, 2), listed(1, &[0, 1, 2], &[1, 0]), dense(1, 2)];
+        let found = walked(&blocks, &[2, 4], &[5, 6, 7, 8]);
+        assert_eq!(found, Some(vec![0, 0, 5, 6, 7, 8, 0, 0]));
+    }
+
+    #[test]
+    fn levels_that_lead_astray_are_refused() {
+        let beyond = [dense(0, 1), listed(1, &[0, 1], &[4])];
+        assert_eq!(walked(&beyond, &[1, 4], &[1]), None);
+        let few = [dense(0, 1), listed(1, &[0, 2], &[0, 1])];
+        assert_eq!(walked(&few, &[1, 4], &[1]), None);
+        let endless = [dense(0, 1 << 40), dense(1, 1 << 40)];
+        assert_eq!(walked(&endless, &[1, 4], &[1]), None);
+        let open = [dense(0, 2), listed(1, &[0, 1], &[0])];
+        assert_eq!(walked(&open, &[2, 4], &[1]), None);
     }
 }

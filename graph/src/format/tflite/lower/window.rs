@@ -231,3 +231,36 @@ fn pool(site: &Site<'_>) -> Answer {
     });
     Ok(vec![Part::simple(kernel, 1)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_padding_is_larger_at_the_end() {
+        for (same, stride, dilation, (input, output, kernel), pad) in [
+            (true, 1, 1, (5, 5, 3), Some(1)),
+            (true, 2, 1, (6, 3, 3), Some(0)),
+            (true, 2, 1, (5, 3, 3), Some(1)),
+            (true, 1, 2, (5, 5, 3), Some(2)),
+            (true, 1, 1, (5, 5, 2), Some(0)),
+            (false, 1, 1, (5, 3, 3), Some(0)),
+            (false, 2, 1, (6, 2, 3), Some(0)),
+            (false, 1, 1, (5, 4, 3), None),
+            (false, 1, 1, (2, 1, 3), None),
+            (true, 2, 1, (6, 4, 3), None),
+            (true, 1, 1, (5, 5, 0), None),
+        ] {
+            let steps = Steps {
+                same,
+                strides: [stride; 2],
+                dilations: [dilation; 2],
+            };
+            let found = steps.slide(0, input, output, kernel).map(|slide| slide.pad);
+            assert_eq!(
+                found, pad,
+                "{same} {stride} {dilation} {input} {output} {kernel}"
+            );
+        }
+    }
+}
