@@ -242,7 +242,7 @@ impl Builder<'_> {
                 continue;
             }
             let in_place = in_place(&site, parts.len(), write, &reads)?;
-            self.commands.push(Command::Dispatch(Dispatch {
+            self.commands.push(Command::Dispatch(Box::new(Dispatch {
                 node: id,
                 kernel: part.kernel.clone(),
                 reads,
@@ -250,7 +250,7 @@ impl Builder<'_> {
                 target: site.target,
                 write,
                 in_place,
-            }));
+            })));
         }
         Ok(())
     }

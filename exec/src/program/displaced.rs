@@ -33,7 +33,7 @@ impl Program {
     fn displace(&self, command: &mut Command, tensor: TensorId, offset: usize) {
         match command {
             Command::Load { input, to } if self.inputs[*input].tensor == tensor => {
-                to.offset = offset
+                to.offset = offset;
             }
             Command::Store {
                 output,

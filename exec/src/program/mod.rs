@@ -78,7 +78,7 @@ pub enum Command {
         to: Window,
     },
     /// A kernel.
-    Dispatch(Dispatch),
+    Dispatch(Box<Dispatch>),
     /// Everything before is done when this is.
     Wait,
     /// Bytes of an arena, or a constant, to the caller: an output.
@@ -145,7 +145,7 @@ impl Program {
     /// All dispatches, in order.
     pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
         self.commands.iter().filter_map(|command| match command {
-            Command::Dispatch(dispatch) => Some(dispatch),
+            Command::Dispatch(dispatch) => Some(&**dispatch),
             _ => None,
         })
     }
