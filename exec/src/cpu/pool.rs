@@ -110,7 +110,9 @@ fn pixels(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) {
                 }
                 if average {
                     let count = (h.inside(y).len() * w.inside(x).len()).max(1) as f32;
-                    kept.iter_mut().for_each(|sum| *sum /= count);
+                    for sum in kept {
+                        *sum /= count;
+                    }
                 }
             }
         }
