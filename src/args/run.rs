@@ -30,6 +30,9 @@ pub(crate) struct RunArgs {
     /// Bytes for arenas and weights together; exit 1 before any is taken if they do not suffice
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) budget: Option<u64>,
+    /// Show the N nodes that take longest
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) slowest: Option<u64>,
     /// Fill what no command should read with two patterns, in two runs that must not differ
     #[arg(long)]
     pub(crate) poison: bool,

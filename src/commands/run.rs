@@ -3,6 +3,7 @@
 mod data;
 mod kept;
 mod show;
+mod slowest;
 
 use crate::args::{DeviceName, Planning, RunArgs};
 use crate::failure::{Diagnostic, Failure};
@@ -60,17 +61,17 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
     if args.dry_run {
         return show::commands(&program, &shown, out);
     }
-    let inputs = data::inputs(&program, &data)?;
+    let inputs = data::inputs(&program, &data, &computed.inputs)?;
     let weights = {
         let bar = Bar::new("loading weights");
         let tick = |done, of| bar.share(done, of);
-        let found = Weights::load(&program, &computed.file, &tick);
+        let found = Weights::load(&program, computed.bytes(), &tick);
         let mut found =
             found.map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?;
         if args.device != DeviceName::Reference {
             found.align(ALIGNMENT, &|done, of| {
                 bar.share(done, of);
-                computed.file.forget();
+                computed.forget();
             });
         }
         found
@@ -83,6 +84,10 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
     let mut device = device(args.device, &ready.program);
     let ran = ready.repeated(&mut *device, args.repeat.max(1))?;
     let difference = args.compare.map(|_| ready.compared(&ran)).transpose()?;
+    let slowest = args
+        .slowest
+        .map(|count| ready.slowest(&mut *device, count))
+        .transpose()?;
     let poisoned = args
         .poison
         .then(|| ready.poisoned(&mut *device))
@@ -95,6 +100,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
         difference,
         poisoned,
         given: &data,
+        own: &computed.inputs,
+        slowest,
     };
     show::ran(&ready, &ran, &shown, &told, out)?;
     if poisoned == Some(false) {

@@ -7,12 +7,13 @@ use crate::units::{count, exact};
 use bayplan_graph::Graph;
 use bayplan_graph::bytes::Mapped;
 use bayplan_graph::format::bodies::{Bodies, OpaqueBodies};
+use bayplan_graph::format::executable::executable;
 use bayplan_graph::format::tflite::{Kernels, TfliteModel};
 use bayplan_graph::format::{onnx, own, tflite};
 use bayplan_graph::kernel::Compute;
 use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Profile, StockPlanner};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -117,10 +118,26 @@ impl ModelFile {
     }
 }
 
-/// What a model computes, and the file that its weights are in.
+/// What a model computes, and where its weights are.
 pub(crate) struct Computed<'a> {
     pub(crate) compute: Compute,
-    pub(crate) file: &'a Mapped,
+    /// What the model gives its inputs, by name.
+    pub(crate) inputs: BTreeMap<String, Vec<u8>>,
+    file: Option<&'a Mapped>,
+}
+
+impl<'a> Computed<'a> {
+    /// The bytes of its file.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.file.map_or(&[], |file| file)
+    }
+
+    /// Gives back pages that were looked at.
+    pub(crate) fn forget(&self) {
+        if let Some(file) = self.file {
+            file.forget();
+        }
+    }
 }
 
 impl Model {
@@ -128,8 +145,13 @@ impl Model {
     pub(crate) fn compute(&self) -> Result<Computed<'_>, Failure> {
         let (compute, file) = match &self.content {
             Content::Own => {
-                let title = "graphs of this format cannot be run yet";
-                return Err(Diagnostic::new("E1001", title).cannot());
+                let own = executable(self.file.clone());
+                let own = own.map_err(|why| Diagnostic::new("E0402", why.to_string()).cannot())?;
+                return Ok(Computed {
+                    compute: own.compute,
+                    inputs: own.inputs,
+                    file: None,
+                });
             }
             Content::Onnx(file) => {
                 let options = onnx_options(&file.path, &file.bytes, &file.reading);
@@ -143,12 +165,14 @@ impl Model {
                 let shapes = file.reading.shapes();
                 let model = tflite::read_resized(&file.bytes, &file.name, &options, &shapes);
                 let model = model.map_err(refused)?;
-                (tflite::compute(&model, &file.bytes).map_err(refused)?, file)
+                let compute = tflite::compute(&model, &file.bytes).map_err(refused)?;
+                (compute, file)
             }
         };
         Ok(Computed {
             compute,
-            file: &file.bytes,
+            inputs: BTreeMap::new(),
+            file: Some(&file.bytes),
         })
     }
 

@@ -29,10 +29,10 @@ pub struct GraphFile {
     /// Inputs and outputs live in the caller's memory.
     #[serde(default, skip_serializing_if = "is_false")]
     pub external_io: bool,
-    /// Values for executors: every element of the tensor has this value.
+    /// For executors: elements of tensors, row by row; one number stands for all of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub values: BTreeMap<String, f64>,
-    /// For executors: what each operator computes.
+    pub values: BTreeMap<String, Values>,
+    /// For executors: what operators without a kind do with all of their operands, element by element: `add` or `multiply`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elementwise: Option<String>,
     /// The tensors.
@@ -44,6 +44,16 @@ pub struct GraphFile {
     /// Graphs that operators call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subgraphs: Vec<SubgraphEntry>,
+}
+
+/// Elements of a tensor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Values {
+    /// Every element.
+    All(f64),
+    /// Each element.
+    Each(Vec<f64>),
 }
 
 /// A tensor of a graph file.
@@ -111,7 +121,7 @@ pub struct OpEntry {
     /// The call that it was inlined from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// For executors.
+    /// For executors: attributes of the kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, serde_json::Value>,
 }

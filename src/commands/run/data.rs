@@ -114,6 +114,7 @@ fn read(name: &str, text: &str) -> Result<Data, Failure> {
 pub(super) fn inputs(
     program: &Program,
     data: &BTreeMap<String, Data>,
+    own: &BTreeMap<String, Vec<u8>>,
 ) -> Result<Vec<Vec<u8>>, Failure> {
     for name in data.keys() {
         if !program.inputs.iter().any(|port| port.name == *name) {
@@ -133,13 +134,13 @@ pub(super) fn inputs(
     program
         .inputs
         .iter()
-        .map(|port| filled(port, data.get(&port.name)))
+        .map(|port| filled(port, data.get(&port.name), own.get(&port.name)))
         .collect()
 }
 
-fn filled(port: &Port, data: Option<&Data>) -> Result<Vec<u8>, Failure> {
+fn filled(port: &Port, data: Option<&Data>, own: Option<&Vec<u8>>) -> Result<Vec<u8>, Failure> {
     match data {
-        None => Ok(random(port, SEED)),
+        None => Ok(own.cloned().unwrap_or_else(|| random(port, SEED))),
         Some(Data::Random(seed)) => Ok(random(port, *seed)),
         Some(Data::Raw { path, bytes }) if bytes.len() == port.bytes => {
             let _ = path;

@@ -2,13 +2,14 @@
 
 use super::data::Data;
 use super::kept::hash;
+use super::slowest::Slow;
 use super::{Ran, Ready};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::report::Out;
 use crate::report::grid::visible;
 use crate::session::Session;
-use crate::units::{bytes, grouped};
+use crate::units::{bytes, grouped, percent};
 use bayplan_exec::Program;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,7 +32,10 @@ pub(super) struct Told<'a> {
     pub(super) device: &'static str,
     pub(super) difference: Option<f64>,
     pub(super) poisoned: Option<bool>,
+    pub(super) slowest: Option<Vec<Slow>>,
     pub(super) given: &'a BTreeMap<String, Data>,
+    /// Inputs that the model gives itself.
+    pub(super) own: &'a BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +55,8 @@ struct Json {
     output_sha256: BTreeMap<String, String>,
     max_rel_diff: Option<f64>,
     poison_differs: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slowest: Option<Vec<Slow>>,
     dispatches: usize,
     flops: u64,
     runs: usize,
@@ -131,6 +137,7 @@ pub(super) fn ran(
                 .collect(),
             max_rel_diff: told.difference,
             poison_differs: told.poisoned.map(|same| !same),
+            slowest: told.slowest.clone(),
             dispatches: program.dispatches().count(),
             flops: program.flops(),
             runs: ran.times.len(),
@@ -163,6 +170,7 @@ fn lines(
     )];
     for port in &program.inputs {
         let what = match told.given.get(&port.name) {
+            None if told.own.contains_key(&port.name) => "as the model says".to_owned(),
             None => "random:1 (none was given)".to_owned(),
             Some(Data::Random(seed)) => format!("random:{seed}"),
             Some(Data::Array { path, .. } | Data::Raw { path, .. }) => visible(path),
@@ -211,6 +219,14 @@ fn lines(
             "output    {} {dims} sha256 {}",
             visible(&port.name),
             &hash(bytes)[..16]
+        ));
+    }
+    for slow in told.slowest.iter().flatten() {
+        let (name, kernel) = (visible(&slow.node), slow.kernel);
+        let share = percent(slow.share);
+        lines.push(format!(
+            "slowest   {:>8.2} ms {share:>7}  {:>7.2} GFLOP/s  {kernel:14} {name}",
+            slow.ms, slow.gflops
         ));
     }
     if let Some(difference) = told.difference {

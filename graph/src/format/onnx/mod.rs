@@ -16,7 +16,7 @@ mod bind;
 mod branch;
 mod census;
 mod choice;
-mod compute;
+pub(super) mod compute;
 mod emit;
 mod error;
 mod external;

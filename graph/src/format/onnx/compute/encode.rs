@@ -6,7 +6,7 @@ use crate::format::onnx::tensor::varints;
 use crate::infer::Value;
 
 /// The bytes of a value in this element type; nothing for types that values are not rounded to.
-pub(super) fn encoded(value: &Value, dtype: DType) -> Option<Vec<u8>> {
+pub(crate) fn encoded(value: &Value, dtype: DType) -> Option<Vec<u8>> {
     match (value, dtype) {
         (Value::Floats(list), DType::F64) => Some(all(list, f64::to_le_bytes)),
         #[expect(

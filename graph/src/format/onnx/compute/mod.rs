@@ -12,7 +12,7 @@
 
 mod constants;
 mod dense;
-mod encode;
+pub(crate) mod encode;
 mod joined;
 mod known;
 mod map;
@@ -101,17 +101,7 @@ impl<'w, 'a> Lowering<'w, 'a> {
     }
 
     fn lower(&self, node: Use<'_, 'a>) -> Lowered {
-        self.with(node, |site| {
-            let rule = rule(site.call.op).ok_or("no kernel")?;
-            known::check(site.call.op, site.call.attrs)?;
-            if site.is_empty() {
-                return Ok(Vec::new());
-            }
-            let parts = rule(site)?;
-            fits(site, &parts)?;
-            Ok(parts)
-        })
-        .map_err(|why| Unsupported {
+        self.with(node, judged).map_err(|why| Unsupported {
             op: node.op.to_owned(),
             why: why.0,
         })
@@ -164,6 +154,37 @@ impl<'w, 'a> Lowering<'w, 'a> {
             None => made.map(Some).collect(),
         }
     }
+}
+
+/// The parts of an operator of the standard set, wherever it is from: `call` says all but how many results it has.
+pub(crate) fn lowered(call: Call<'_>, results: &[&Fact]) -> Lowered {
+    let made = results.iter().enumerate().map(|(at, &fact)| Made {
+        fact,
+        at,
+        read: true,
+    });
+    let results: Vec<Option<Made<'_>>> = made.map(Some).collect();
+    let site = Site {
+        call,
+        results: &results,
+        tables: &Cell::new(TABLES),
+    };
+    judged(&site).map_err(|why| Unsupported {
+        op: call.op.to_owned(),
+        why: why.0,
+    })
+}
+
+/// What the rule of an operator answers, and that it is sound.
+fn judged(site: &Site<'_>) -> Result<Vec<Part>, Why> {
+    let rule = rule(site.call.op).ok_or("no kernel")?;
+    known::check(site.call.op, site.call.attrs)?;
+    if site.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parts = rule(site)?;
+    fits(site, &parts)?;
+    Ok(parts)
 }
 
 /// The rule for `op`, by family.
