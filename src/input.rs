@@ -16,6 +16,7 @@ use bayplan_graph::stock::Pinned;
 use bayplan_graph::{Graph, facts};
 use bayplan_planner::file::csv::{self, Parsed};
 use bayplan_planner::file::plan_file::{self, Format, PlanFile};
+pub(crate) use model::Computed;
 use model::ModelFile;
 use source::{Source, read};
 use std::path::Path;

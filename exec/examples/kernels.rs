@@ -128,8 +128,10 @@ fn main() {
             .collect();
         let operands: Vec<Operand<'_>> = lists.iter().map(|list| Operand::Apart(list)).collect();
         let mut result = vec![0; size(needs.write)];
-        let mut all: Vec<Box<dyn Device>> =
-            vec![Box::new(Reference), Box::new(Cpu::of_kernel(&kernel))];
+        let mut all: Vec<Box<dyn Device>> = vec![
+            Box::new(Reference),
+            Box::new(Cpu::of_kernels(std::iter::once(&kernel))),
+        ];
         for device in &mut all {
             let mut best = f64::INFINITY;
             let begun = Instant::now();

@@ -171,7 +171,9 @@ fn a_run_allocates_nothing() {
 fn the_fast_device_stays_near_the_reference() {
     let program = program(&PlanOptions::default());
     let exact = runs(&program, &mut Reference, 2, &mut Unwatched);
-    let fast = runs(&program, &mut Cpu::new(&program), 2, &mut Unwatched);
+    let weights = Weights::load(&program, &[], &|_, _| ()).unwrap();
+    let mut cpu = Cpu::new(&program, &weights, &|_, _| ());
+    let fast = runs(&program, &mut cpu, 2, &mut Unwatched);
     for (exact, fast) in exact.iter().flatten().zip(fast.iter().flatten()) {
         let pairs = exact.as_chunks::<4>().0.iter().zip(fast.as_chunks::<4>().0);
         for (a, b) in pairs.map(|(a, b)| (f32::from_le_bytes(*a), f32::from_le_bytes(*b))) {

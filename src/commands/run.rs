@@ -7,7 +7,7 @@ mod slowest;
 
 use crate::args::{DeviceName, Planning, RunArgs};
 use crate::failure::{Diagnostic, Failure};
-use crate::input::{self, Input, Model};
+use crate::input::{self, Computed, Input, Model};
 use crate::report::Out;
 use crate::report::grid::visible;
 use crate::report::progress::Bar;
@@ -21,9 +21,6 @@ use bayplan_exec::{Device, Memory, Program, ProgramError, Weights};
 use bayplan_graph::Profile;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// Where floats begin in memory, for the fast device.
-const ALIGNMENT: usize = 4;
 
 /// Everything that a run needs.
 struct Ready<'f> {
@@ -66,22 +63,14 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
         let bar = Bar::new("loading weights");
         let tick = |done, of| bar.share(done, of);
         let found = Weights::load(&program, computed.bytes(), &tick);
-        let mut found =
-            found.map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?;
-        if args.device != DeviceName::Reference {
-            found.align(ALIGNMENT, &|done, of| {
-                bar.share(done, of);
-                computed.forget();
-            });
-        }
-        found
+        found.map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?
     };
     let ready = Ready {
         program,
         weights,
         inputs,
     };
-    let mut device = device(args.device, &ready.program);
+    let mut device = device(args.device, &ready, &computed);
     let ran = ready.repeated(&mut *device, args.repeat.max(1))?;
     let difference = args.compare.map(|_| ready.compared(&ran)).transpose()?;
     let slowest = args
@@ -194,9 +183,19 @@ fn unbuilt(error: &ProgramError) -> Failure {
         .cannot()
 }
 
-fn device(name: DeviceName, program: &Program) -> Box<dyn Device> {
+fn device<'r>(
+    name: DeviceName,
+    ready: &'r Ready<'_>,
+    computed: &Computed<'_>,
+) -> Box<dyn Device + 'r> {
     match name {
-        DeviceName::Auto | DeviceName::Cpu => Box::new(Cpu::new(program)),
+        DeviceName::Auto | DeviceName::Cpu => {
+            let bar = Bar::new("preparing weights");
+            Box::new(Cpu::new(&ready.program, &ready.weights, &|done, of| {
+                bar.share(done, of);
+                computed.forget();
+            }))
+        }
         DeviceName::Reference => Box::new(Reference),
     }
 }

@@ -1,23 +1,28 @@
-//! Convolution as matrix products: what the weights meet is laid out as a matrix, some positions at a time, unless the
-//! image is one already.
+//! Convolution as matrix products: what the weights meet is laid out in panels, some positions at a time.
+//!
+//! Channels first: weights are the rows, positions the columns. Channels last: positions are the rows, weights the
+//! columns. Weights are constants mostly, and their panels were made before the run.
 
-use super::gemm::{Matrix, ended, product};
-use super::{floats, floats_mut};
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for wide vectors"
+)]
+
+use super::gemm::ended;
+use super::kernel::{Panels, ROWS, Tile as Sums, pack, packed};
+use super::packed::{Packed, Shape};
+use super::{floats, floats_mut, functions};
 use crate::reference::Operand;
 use crate::vector::wide;
-use bayplan_graph::kernel::{Conv, Layout, WeightLayout};
+use bayplan_graph::kernel::{Conv, Layout};
+use pulp::Arch;
 
-/// Elements of the matrix that are laid out at a time, about.
-const TILE: usize = 1 << 18;
-/// Positions at least.
-const POSITIONS: usize = 64;
+/// Elements of panels that are laid out at a time, about.
+const TILE: usize = 1 << 17;
 
-/// Whether the image is the matrix.
-fn is_matrix(conv: &Conv) -> bool {
-    let plain = |s: &bayplan_graph::kernel::Slide| {
-        (s.kernel, s.stride, s.pad) == (1, 1, 0) && s.input == s.output
-    };
-    conv.slides.iter().all(plain)
+/// One operand and one result in each group.
+pub(super) fn is_depthwise(conv: &Conv) -> bool {
+    conv.operands == 1 && conv.results == 1 && conv.groups > 1
 }
 
 fn depth(conv: &Conv) -> usize {
@@ -28,23 +33,31 @@ fn positions(conv: &Conv) -> usize {
     conv.slides[0].output * conv.slides[1].output
 }
 
-/// Positions that are laid out at a time.
-fn tile(conv: &Conv) -> usize {
-    let fit = TILE / depth(conv).max(1);
-    fit.max(POSITIONS).min(positions(conv))
+/// Positions of a panel.
+fn across(conv: &Conv, width: usize) -> usize {
+    if conv.layout == Layout::ChannelsFirst {
+        width
+    } else {
+        ROWS
+    }
 }
 
-/// One operand and one result in each group.
-fn is_depthwise(conv: &Conv) -> bool {
-    conv.operands == 1 && conv.results == 1 && conv.groups > 1
+/// Positions that are laid out at a time: whole panels.
+fn tile(conv: &Conv, width: usize) -> usize {
+    let across = across(conv, width);
+    let panels = TILE / (depth(conv) * across).max(1);
+    panels.clamp(1, positions(conv).div_ceil(across).max(1)) * across
 }
 
-/// Elements that are needed beside operands and result.
-pub(super) fn workspace(conv: &Conv) -> usize {
-    if is_matrix(conv) || is_depthwise(conv) {
+/// Elements that are needed beside operands and result: panels of positions, and those of weights that are no constant.
+pub(super) fn workspace(conv: &Conv, width: usize) -> usize {
+    if is_depthwise(conv) {
         return 0;
     }
-    depth(conv).saturating_mul(tile(conv))
+    let weights = Shape::of_conv(conv, width).map_or(0, |shape| shape.panels());
+    depth(conv)
+        .saturating_mul(tile(conv, width))
+        .saturating_add(weights)
 }
 
 /// Nothing where the reference has to do it.
@@ -52,38 +65,57 @@ pub(super) fn run(
     conv: &Conv,
     operands: &[Operand<'_>],
     result: &mut [u8],
-    workspace: &mut [f32],
+    (made, workspace, width): (&Packed, &mut [f32], usize),
 ) -> Option<()> {
-    let (image, weight) = (floats(operands, 0)?, floats(operands, 1)?);
+    let image = floats(operands, 0)?;
     let bias = if conv.bias {
         Some(floats(operands, 2)?)
     } else {
         None
     };
-    let result = floats_mut(result)?;
+    if functions::is_missing(conv.then) {
+        return None;
+    }
     if is_depthwise(conv) {
         if conv.layout == Layout::ChannelsLast {
             return None;
         }
-        let mut padded = true;
-        wide(|| padded = depthwise(conv, image, weight, bias, result).is_some());
-        return padded.then_some(());
+        let (weight, result) = (floats(operands, 1)?, floats_mut(result)?);
+        wide(|| depthwise(conv, image, weight, bias, result));
+        return Some(());
     }
-    if conv.weight == WeightLayout::Depthwise || depth(conv) == 0 {
-        return None;
-    }
-    let all = positions(conv);
-    for batch in 0..conv.batch {
-        for group in 0..conv.groups {
-            for first in (0..all).step_by(tile(conv).max(1)) {
-                let count = tile(conv).min(all - first);
-                let at = Tile {
+    let shape = Shape::of_conv(conv, width)?;
+    let result = floats_mut(result)?;
+    let constant = made.get(&shape, operands[1]);
+    let (laid, own) = workspace.split_at_mut(depth(conv) * tile(conv, width));
+    for group in 0..conv.groups {
+        let weights = match constant {
+            Some(panels) => &panels[group * shape.panels()..][..shape.panels()],
+            None => {
+                let weight = &floats(operands, 1)?[group * shape.from_group..];
+                let own = &mut own[..shape.panels()];
+                let (outer, inner) = shape.strides;
+                wide(|| {
+                    pack((shape.count, shape.depth, shape.size), own, |one, k| {
+                        weight[one * outer + k * inner]
+                    });
+                });
+                &*own
+            }
+        };
+        for batch in 0..conv.batch {
+            let all = positions(conv);
+            for first in (0..all).step_by(tile(conv, width)) {
+                let count = tile(conv, width).min(all - first);
+                let at = At {
                     batch,
                     group,
                     first,
                     count,
                 };
-                of_tile(conv, at, (image, weight, bias), result, workspace)?;
+                let laid = &mut laid[..packed(count, depth(conv), across(conv, width))];
+                wide(|| lay_out(conv, at, image, laid, width));
+                multiply(conv, at, (weights, laid, bias), result, width);
             }
         }
     }
@@ -92,153 +124,118 @@ pub(super) fn run(
 
 /// Some positions of one group of one image.
 #[derive(Clone, Copy)]
-struct Tile {
+struct At {
     batch: usize,
     group: usize,
     first: usize,
     count: usize,
 }
 
-/// Image, weight, bias.
-type Lists<'a> = (&'a [f32], &'a [f32], Option<&'a [f32]>);
-
-fn of_tile(
+/// Products of the panels, with bias and activation.
+fn multiply(
     conv: &Conv,
-    at: Tile,
-    (image, weight, bias): Lists<'_>,
+    at: At,
+    (weights, laid, bias): (&[f32], &[f32], Option<&[f32]>),
     result: &mut [f32],
-    workspace: &mut [f32],
-) -> Option<()> {
-    let [h, w] = conv.slides;
-    let (ins, outs) = (conv.groups * conv.operands, conv.groups * conv.results);
-    let (depth, size) = (depth(conv), h.input * w.input);
-    let first_channel = at.group * conv.results;
-    let weights = Matrix {
-        at: first_channel * depth,
-        size: (conv.results, depth),
-        strides: (depth, 1),
-    };
-    let matrix = is_matrix(conv);
-    if !matrix {
-        let workspace = &mut workspace[..depth * at.count];
-        wide(|| lay_out(conv, at, image, workspace));
-    }
-    let list = if matrix { image } else { &*workspace };
+    width: usize,
+) {
+    let outs = conv.groups * conv.results;
+    let (all, channel) = (positions(conv), at.group * conv.results);
     if conv.layout == Layout::ChannelsFirst {
-        let strides = if matrix { (size, 1) } else { (at.count, 1) };
-        let from = at.batch * ins * size + at.group * conv.operands * size + at.first;
-        let met = Matrix {
-            at: if matrix { from } else { 0 },
-            size: (depth, at.count),
-            strides,
-        };
-        let all = positions(conv);
-        let to = (at.batch * outs + first_channel) * all + at.first;
-        for row in 0..conv.results {
-            let start = bias.map_or(0.0, |bias| bias[first_channel + row]);
-            result[to + row * all..][..at.count].fill(start);
-        }
-        let here = Matrix {
-            at: to,
-            size: (conv.results, at.count),
-            strides: (all, 1),
-        };
-        product(
-            1.0,
-            &weights.view(weight)?,
-            &met.view(list)?,
-            1.0,
-            here.view_mut(result)?,
-        );
-        for row in 0..conv.results {
-            let list = &mut result[to + row * all..][..at.count];
-            wide(|| ended(conv.then, list))?;
-        }
-        return Some(());
+        let place = (at.batch * outs + channel) * all + at.first;
+        Arch::new().dispatch(Panels {
+            depth: depth(conv),
+            width,
+            rows: weights,
+            columns: laid,
+            end: |row: usize, column: usize, tile: &Sums| {
+                let left = column * width;
+                let columns = width.min(at.count - left);
+                for (r, sums) in tile.iter().enumerate().take(conv.results - row * ROWS) {
+                    let r = row * ROWS + r;
+                    let start = bias.map_or(0.0, |bias| bias[channel + r]);
+                    let to = &mut result[place + r * all + left..][..columns];
+                    for (to, sum) in to.iter_mut().zip(sums) {
+                        *to = sum + start;
+                    }
+                    ended(conv.then, to);
+                }
+            },
+        });
+        return;
     }
-    let from = (at.batch * size + at.first) * ins + at.group * conv.operands;
-    let strides = if matrix { (ins, 1) } else { (depth, 1) };
-    let met = Matrix {
-        at: if matrix { from } else { 0 },
-        size: (at.count, depth),
-        strides,
-    };
-    let to = (at.batch * positions(conv) + at.first) * outs + first_channel;
-    for position in 0..at.count {
-        let row = &mut result[to + position * outs..][..conv.results];
-        match bias {
-            Some(bias) => row.copy_from_slice(&bias[first_channel..][..conv.results]),
-            None => row.fill(0.0),
-        }
-    }
-    let here = Matrix {
-        at: to,
-        size: (at.count, conv.results),
-        strides: (outs, 1),
-    };
-    product(
-        1.0,
-        &met.view(list)?,
-        &weights.view(weight)?.reversed_axes(),
-        1.0,
-        here.view_mut(result)?,
-    );
-    for position in 0..at.count {
-        let row = &mut result[to + position * outs..][..conv.results];
-        wide(|| ended(conv.then, row))?;
-    }
-    Some(())
+    let place = (at.batch * all + at.first) * outs + channel;
+    Arch::new().dispatch(Panels {
+        depth: depth(conv),
+        width,
+        rows: laid,
+        columns: weights,
+        end: |row: usize, column: usize, tile: &Sums| {
+            let left = column * width;
+            let columns = width.min(conv.results - left);
+            for (r, sums) in tile.iter().enumerate().take(at.count - row * ROWS) {
+                let to = &mut result[place + (row * ROWS + r) * outs + left..][..columns];
+                to.copy_from_slice(&sums[..columns]);
+                if let Some(bias) = bias {
+                    for (to, bias) in to.iter_mut().zip(&bias[channel + left..]) {
+                        *to += bias;
+                    }
+                }
+                ended(conv.then, to);
+            }
+        },
+    });
 }
 
-/// What the weights of each position meet, in order of the weight's axes. Channels first: a row for each weight; channels last: a
-/// row for each position.
-#[expect(
-    clippy::inline_always,
-    reason = "what is not inlined is not compiled for wide vectors"
-)]
+/// What the weights of each position meet, in order of the weight's axes: panels of positions.
 #[inline(always)]
-fn lay_out(conv: &Conv, at: Tile, image: &[f32], workspace: &mut [f32]) {
+fn lay_out(conv: &Conv, at: At, image: &[f32], laid: &mut [f32], width: usize) {
     let [h, w] = conv.slides;
     let (ins, size) = (conv.groups * conv.operands, h.input * w.input);
     let window = h.kernel * w.kernel;
     if conv.layout == Layout::ChannelsFirst {
         let base = (at.batch * ins + at.group * conv.operands) * size;
-        for (k, row) in workspace.chunks_exact_mut(at.count).enumerate() {
-            let (operand, ky, kx) = (k / window, k / w.kernel % h.kernel, k % w.kernel);
-            let plane = &image[base + operand * size..][..size];
-            laid_row(conv, at.first, (ky, kx), plane, row);
+        for (panel, to) in laid.chunks_exact_mut(depth(conv) * width).enumerate() {
+            let first = at.first + panel * width;
+            let count = width.min(at.first + at.count - first);
+            for (k, row) in to.chunks_exact_mut(width).enumerate() {
+                let (operand, ky, kx) = (k / window, k / w.kernel % h.kernel, k % w.kernel);
+                let plane = &image[base + operand * size..][..size];
+                laid_row(conv, first, (ky, kx), plane, &mut row[..count]);
+                row[count..].fill(0.0);
+            }
         }
         return;
     }
     let base = at.batch * size * ins + at.group * conv.operands;
-    for (position, row) in workspace
-        .chunks_exact_mut(window * conv.operands)
-        .enumerate()
-    {
-        let (y, x) = (
-            (at.first + position) / w.output,
-            (at.first + position) % w.output,
-        );
-        for (k, part) in row.chunks_exact_mut(conv.operands).enumerate() {
-            match (h.at(y, k / w.kernel), w.at(x, k % w.kernel)) {
-                (Some(y), Some(x)) => {
-                    let from = base + (y * w.input + x) * ins;
-                    part.copy_from_slice(&image[from..from + conv.operands]);
+    for (panel, to) in laid.chunks_exact_mut(depth(conv) * ROWS).enumerate() {
+        for row in 0..ROWS {
+            let position = panel * ROWS + row;
+            let (y, x) = (
+                (at.first + position) / w.output,
+                (at.first + position) % w.output,
+            );
+            for (k, part) in to.chunks_exact_mut(conv.operands * ROWS).enumerate() {
+                let inside = h.at(y, k / w.kernel).zip(w.at(x, k % w.kernel));
+                let inside = inside.filter(|_| position < at.count);
+                let part = part.iter_mut().skip(row).step_by(ROWS);
+                match inside {
+                    Some((y, x)) => {
+                        let from = &image[base + (y * w.input + x) * ins..][..conv.operands];
+                        part.zip(from).for_each(|(to, from)| *to = *from);
+                    }
+                    None => part.for_each(|to| *to = 0.0),
                 }
-                _ => part.fill(0.0),
             }
         }
     }
 }
 
 /// What one weight meets, at consecutive positions.
-#[expect(
-    clippy::inline_always,
-    reason = "what is not inlined is not compiled for wide vectors"
-)]
 #[inline(always)]
 fn laid_row(conv: &Conv, first: usize, (ky, kx): (usize, usize), plane: &[f32], row: &mut [f32]) {
     let [h, w] = conv.slides;
+    let (low, high) = valid(conv, kx);
     let mut done = 0;
     while done < row.len() {
         let (y, x) = ((first + done) / w.output, (first + done) % w.output);
@@ -250,7 +247,6 @@ fn laid_row(conv: &Conv, first: usize, (ky, kx): (usize, usize), plane: &[f32], 
             continue;
         };
         let line = &plane[y * w.input..][..w.input];
-        let (low, high) = valid(conv, kx);
         let (low, high) = (low.clamp(x, x + count), high.clamp(x, x + count));
         part[..low - x].fill(0.0);
         part[high.max(low) - x..].fill(0.0);
@@ -269,6 +265,7 @@ fn laid_row(conv: &Conv, first: usize, (ky, kx): (usize, usize), plane: &[f32], 
 }
 
 /// The positions of a row at which the window's element `kx` is within the image.
+#[inline(always)]
 fn valid(conv: &Conv, kx: usize) -> (usize, usize) {
     let w = conv.slides[1];
     let offset = kx * w.dilation;
@@ -278,25 +275,15 @@ fn valid(conv: &Conv, kx: usize) -> (usize, usize) {
 }
 
 /// One plane for each channel, row by row.
-#[expect(
-    clippy::inline_always,
-    reason = "what is not inlined is not compiled for wide vectors"
-)]
 #[inline(always)]
-fn depthwise(
-    conv: &Conv,
-    image: &[f32],
-    weight: &[f32],
-    bias: Option<&[f32]>,
-    result: &mut [f32],
-) -> Option<()> {
+fn depthwise(conv: &Conv, image: &[f32], weight: &[f32], bias: Option<&[f32]>, result: &mut [f32]) {
     let [h, w] = conv.slides;
     let (size, window) = (h.input * w.input, h.kernel * w.kernel);
     for plane in 0..conv.batch * conv.groups {
         let channel = plane % conv.groups;
         let from = &image[plane * size..][..size];
         let weights = &weight[channel * window..][..window];
-        let to = &mut result[plane * h.output * w.output..][..h.output * w.output];
+        let to = &mut result[plane * positions(conv)..][..positions(conv)];
         for (y, row) in to.chunks_exact_mut(w.output.max(1)).enumerate() {
             row.fill(bias.map_or(0.0, |bias| bias[channel]));
             for ky in h.inside(y) {
@@ -308,20 +295,16 @@ fn depthwise(
                     }
                     let weight = weights[ky * w.kernel + kx];
                     let line = &line[low * w.stride + kx * w.dilation - w.pad..];
+                    let row = row[low..high].iter_mut();
                     if w.stride == 1 {
-                        for (sum, x) in row[low..high].iter_mut().zip(line) {
-                            *sum += weight * x;
-                        }
+                        row.zip(line).for_each(|(sum, x)| *sum += weight * x);
                     } else {
-                        for (sum, x) in row[low..high].iter_mut().zip(line.iter().step_by(w.stride))
-                        {
-                            *sum += weight * x;
-                        }
+                        let line = line.iter().step_by(w.stride);
+                        row.zip(line).for_each(|(sum, x)| *sum += weight * x);
                     }
                 }
             }
         }
-        ended(conv.then, to)?;
+        ended(conv.then, to);
     }
-    Some(())
 }

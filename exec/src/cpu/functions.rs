@@ -85,6 +85,11 @@ pub(super) fn each(function: Unary, list: &mut [f32]) -> bool {
     true
 }
 
+/// Whether there is a function without a polynomial.
+pub(super) fn is_missing(then: Option<Unary>) -> bool {
+    then.is_some_and(|then| !each(then, &mut []))
+}
+
 #[inline(always)]
 fn map(list: &mut [f32], function: impl Fn(f32) -> f32) {
     for x in list {

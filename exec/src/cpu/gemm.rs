@@ -1,119 +1,197 @@
 //! Matrix products.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for wide vectors"
+)]
+
 use super::functions::{self, dot};
+use super::kernel::{Panels, ROWS, Tile, pack, packed};
+use super::packed::{Packed, Shape};
 use super::{floats, floats_mut};
 use crate::reference::Operand;
 use crate::vector::wide;
-use bayplan_graph::kernel::{MatMul, Unary};
-use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
+use bayplan_graph::kernel::{Bias, MatMul, Unary};
+use pulp::Arch;
 
-/// A matrix within a list: first element, rows and columns, strides.
-#[derive(Clone, Copy)]
-pub(super) struct Matrix {
-    pub(super) at: usize,
-    pub(super) size: (usize, usize),
-    pub(super) strides: (usize, usize),
-}
+/// Rows of the left operand that are laid out at a time: their panels stay in the cache.
+const BLOCK: usize = 16 * ROWS;
 
-impl Matrix {
-    pub(super) fn view(self, list: &[f32]) -> Option<ArrayView2<'_, f32>> {
-        ArrayView2::from_shape(self.size.strides(self.strides), list.get(self.at..)?).ok()
+/// Elements that are needed beside operands and result: a block of rows, and the columns where they are no constant.
+pub(super) fn workspace(product: &MatMul, width: usize) -> usize {
+    if product.m <= 1 {
+        return 0;
     }
-
-    pub(super) fn view_mut(self, list: &mut [f32]) -> Option<ArrayViewMut2<'_, f32>> {
-        ArrayViewMut2::from_shape(self.size.strides(self.strides), list.get_mut(self.at..)?).ok()
-    }
+    let rows = packed(product.m.min(BLOCK), product.k, ROWS);
+    rows.saturating_add(packed(product.n, product.k, width))
 }
 
-/// `c = alpha · a · b + beta · c`.
-pub(super) fn product(
-    alpha: f32,
-    a: &ArrayView2<'_, f32>,
-    b: &ArrayView2<'_, f32>,
-    beta: f32,
-    mut c: ArrayViewMut2<'_, f32>,
-) {
-    general_mat_mul(alpha, a, b, beta, &mut c);
-}
-
-pub(super) fn run(kernel: &MatMul, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
-    let (a, b) = (floats(operands, 0)?, floats(operands, 1)?);
-    let bias = match kernel.bias {
+/// Nothing where the reference has to do it.
+pub(super) fn run(
+    product: &MatMul,
+    operands: &[Operand<'_>],
+    result: &mut [u8],
+    (made, workspace, width): (&Packed, &mut [f32], usize),
+) -> Option<()> {
+    let a = floats(operands, 0)?;
+    let bias = match product.bias {
         Some(strides) => Some((strides, floats(operands, 2)?)),
         None => None,
     };
-    let (m, n) = (kernel.m, kernel.n);
+    let (m, n) = (product.m, product.n);
     let result = floats_mut(result)?;
-    for one in 0..kernel.count()? {
-        let (mut rest, mut from_a, mut from_b) = (one, 0, 0);
-        for axis in kernel.batch.iter().rev() {
-            let at = rest % axis.count;
-            rest /= axis.count;
-            from_a += at * axis.a;
-            from_b += at * axis.b;
-        }
+    if product.k == 0 || functions::is_missing(product.then) {
+        return None;
+    }
+    let shape = Shape::of_product(product, width);
+    let constant = shape.and_then(|shape| made.get(&shape, operands[1]));
+    let (rows, columns) = workspace.split_at_mut(workspace_rows(product));
+    for one in 0..product.count()? {
+        let (from_a, from_b) = origin(product, one);
         let c = &mut result[one * m * n..][..m * n];
-        if let Some((strides, bias)) = bias {
-            for (at, c) in c.iter_mut().enumerate() {
-                *c = kernel.beta * bias[at / n * strides.row + at % n * strides.column];
+        if m == 1 && product.b.0 == 1 && product.a.1 == 1 {
+            let b = floats(operands, 1)?;
+            let row = &a[from_a..][..product.k];
+            wide(|| one_row(product, row, &b[from_b..], bias, c));
+            continue;
+        }
+        if m <= 1 {
+            return None;
+        }
+        let panels = match constant {
+            Some(panels) => panels,
+            None => {
+                let b = &floats(operands, 1)?[from_b..];
+                let columns = &mut columns[..packed(n, product.k, width)];
+                wide(|| pack_columns(product, b, columns, width));
+                &*columns
             }
-        } else {
-            c.fill(0.0);
-        }
-        if m == 1 && kernel.b.0 == 1 && kernel.a.1 == 1 {
-            let row = &a[from_a..][..kernel.k];
-            wide(|| rows(kernel, row, &b[from_b..], c));
-        } else if m * n * kernel.k > 0 {
-            let a_matrix = Matrix {
-                at: from_a,
-                size: (m, kernel.k),
-                strides: kernel.a,
-            };
-            let b_matrix = Matrix {
-                at: from_b,
-                size: (kernel.k, n),
-                strides: kernel.b,
-            };
-            let c_matrix = Matrix {
-                at: 0,
-                size: (m, n),
-                strides: (n, 1),
-            };
-            product(
-                kernel.alpha,
-                &a_matrix.view(a)?,
-                &b_matrix.view(b)?,
-                1.0,
-                c_matrix.view_mut(c)?,
-            );
-        }
-        wide(|| ended(kernel.then, c))?;
+        };
+        blocks(product, &a[from_a..], panels, bias, (rows, c, width));
     }
     Some(())
 }
 
-/// One row times a matrix whose columns lie in one piece each.
-#[expect(
-    clippy::inline_always,
-    reason = "what is not inlined is not compiled for wide vectors"
-)]
+fn workspace_rows(product: &MatMul) -> usize {
+    if product.m <= 1 {
+        return 0;
+    }
+    packed(product.m.min(BLOCK), product.k, ROWS)
+}
+
+/// Where the operands of one product of the batch begin.
+fn origin(product: &MatMul, one: usize) -> (usize, usize) {
+    let (mut rest, mut a, mut b) = (one, 0, 0);
+    for axis in product.batch.iter().rev() {
+        let at = rest % axis.count;
+        rest /= axis.count;
+        a += at * axis.a;
+        b += at * axis.b;
+    }
+    (a, b)
+}
+
 #[inline(always)]
-fn rows(kernel: &MatMul, row: &[f32], b: &[f32], c: &mut [f32]) {
-    for (column, c) in c.iter_mut().enumerate() {
-        *c += kernel.alpha * dot(row, &b[column * kernel.b.1..][..kernel.k]);
+fn pack_columns(product: &MatMul, b: &[f32], columns: &mut [f32], width: usize) {
+    let (along_k, along_n) = product.b;
+    if along_n == 1 {
+        // Whole pieces of a row.
+        for (panel, to) in columns.chunks_exact_mut(product.k * width).enumerate() {
+            let first = panel * width;
+            let count = width.min(product.n - first);
+            for (k, to) in to.chunks_exact_mut(width).enumerate() {
+                to[..count].copy_from_slice(&b[k * along_k + first..][..count]);
+                to[count..].fill(0.0);
+            }
+        }
+        return;
+    }
+    pack((product.n, product.k, width), columns, |n, k| {
+        b[k * along_k + n * along_n]
+    });
+}
+
+/// Block by block of rows.
+fn blocks(
+    product: &MatMul,
+    a: &[f32],
+    panels: &[f32],
+    bias: Option<(Bias, &[f32])>,
+    (rows, c, width): (&mut [f32], &mut [f32], usize),
+) {
+    let n = product.n;
+    for first in (0..product.m).step_by(BLOCK) {
+        let count = BLOCK.min(product.m - first);
+        let rows = &mut rows[..packed(count, product.k, ROWS)];
+        wide(|| {
+            pack((count, product.k, ROWS), rows, |m, k| {
+                a[(first + m) * product.a.0 + k * product.a.1]
+            });
+        });
+        Arch::new().dispatch(Panels {
+            depth: product.k,
+            width,
+            rows,
+            columns: panels,
+            end: |row: usize, column: usize, tile: &Tile| {
+                let (top, left) = (first + row * ROWS, column * width);
+                let columns = width.min(n - left);
+                for (r, sums) in tile
+                    .iter()
+                    .enumerate()
+                    .take((first + count - top).min(ROWS))
+                {
+                    let to = &mut c[(top + r) * n + left..][..columns];
+                    ended_row(product, &sums[..columns], bias, (top + r, left), to);
+                }
+            },
+        });
     }
 }
 
-/// The activation; nothing where it has no polynomial.
-#[expect(
-    clippy::inline_always,
-    reason = "what is not inlined is not compiled for wide vectors"
-)]
+/// Factors, bias and activation of a piece of a row.
 #[inline(always)]
-pub(super) fn ended(then: Option<Unary>, list: &mut [f32]) -> Option<()> {
-    match then {
-        Some(then) => functions::each(then, list).then_some(()),
-        None => Some(()),
+fn ended_row(
+    product: &MatMul,
+    sums: &[f32],
+    bias: Option<(Bias, &[f32])>,
+    (row, column): (usize, usize),
+    to: &mut [f32],
+) {
+    for (to, sum) in to.iter_mut().zip(sums) {
+        *to = product.alpha * sum;
+    }
+    if let Some((strides, bias)) = bias {
+        let bias = &bias[row * strides.row + column * strides.column..];
+        if strides.column == 1 {
+            for (to, bias) in to.iter_mut().zip(bias) {
+                *to += product.beta * bias;
+            }
+        } else {
+            for (at, to) in to.iter_mut().enumerate() {
+                *to += product.beta * bias[at * strides.column];
+            }
+        }
+    }
+    ended(product.then, to);
+}
+
+/// One row times a matrix whose columns lie in one piece each.
+#[inline(always)]
+fn one_row(product: &MatMul, row: &[f32], b: &[f32], bias: Option<(Bias, &[f32])>, c: &mut [f32]) {
+    for (column, c) in c.iter_mut().enumerate() {
+        *c = product.alpha * dot(row, &b[column * product.b.1..][..product.k]);
+        if let Some((strides, bias)) = bias {
+            *c += product.beta * bias[column * strides.column];
+        }
+    }
+    ended(product.then, c);
+}
+
+/// The activation, which has a polynomial ([`functions::is_missing`]).
+#[inline(always)]
+pub(super) fn ended(then: Option<Unary>, list: &mut [f32]) {
+    if let Some(then) = then {
+        functions::each(then, list);
     }
 }

@@ -1,68 +1,86 @@
-//! The fast CPU device: matrix products and convolutions through `matrixmultiply` (by way of `ndarray`), functions by
-//! polynomials, everything else as in the reference.
+//! The fast CPU device: matrix products and convolutions in panels with the widest vectors that the machine has (by way
+//! of `pulp`), functions by polynomials, everything else as in the reference.
 //!
 //! Goes in: the same program, arenas and weights as in the reference. Comes out: the same within [`TOLERANCE`]; sums
-//! are taken in another order. All that it needs beside the arenas is taken when it is made.
+//! are taken in another order. All that it needs beside the arenas is taken when it is made: panels of the weights that
+//! are multiplied by, and a workspace.
 
 mod conv;
 mod functions;
 mod gemm;
+mod kernel;
 mod map;
+mod packed;
 mod pool;
 mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::program::Program;
+use crate::program::{Program, Read};
 use crate::reference::{self, Operand};
 use crate::run::{Device, KernelFault};
+use crate::weights::Weights;
 use bayplan_graph::kernel::Kernel;
+use packed::{Packed, Shape};
+use std::marker::PhantomData;
 
 /// Largest difference to the reference, as a share of the largest value of an output, on networks of ordinary
 /// depth (float networks of the tests: a few millionths).
 pub const TOLERANCE: f64 = 1e-3;
 
-/// The device.
+/// The device. It lives as long as the weights that it has panels of.
 #[derive(Clone, Debug)]
-pub struct Cpu {
-    /// What a convolution's weights meet, laid out as a matrix.
+pub struct Cpu<'w> {
+    /// What the weights of a convolution meet, and the like.
     workspace: Vec<f32>,
+    packed: Packed,
+    width: usize,
+    weights: PhantomData<&'w [u8]>,
 }
 
-impl Cpu {
-    /// For this program.
-    pub fn new(program: &Program) -> Self {
-        let needs = program
-            .dispatches()
-            .map(|dispatch| Self::needs(&dispatch.kernel));
-        Self::with(needs.max().unwrap_or(0))
+impl<'w> Cpu<'w> {
+    /// For this program; `tick` is told how many kernels are prepared, of how many.
+    pub fn new(program: &Program, weights: &'w Weights<'_>, tick: &dyn Fn(usize, usize)) -> Self {
+        let mut device = Self::of_kernels(program.dispatches().map(|dispatch| &dispatch.kernel));
+        let all = program.dispatches().count();
+        for (done, dispatch) in program.dispatches().enumerate() {
+            let shape = Shape::of(&dispatch.kernel, device.width);
+            if let (Some(shape), Some(Read::Constant(id))) = (shape, dispatch.reads.get(1)) {
+                device.packed.add(&shape, weights.bytes(*id));
+            }
+            tick(done + 1, all);
+        }
+        device
     }
 
-    /// For this kernel alone.
-    pub fn of_kernel(kernel: &Kernel) -> Self {
-        Self::with(Self::needs(kernel))
-    }
-
-    fn with(elements: usize) -> Self {
+    /// For these kernels, without panels of any weights.
+    pub fn of_kernels<'k>(kernels: impl Iterator<Item = &'k Kernel>) -> Self {
+        let width = kernel::width();
+        let elements = kernels.map(|kernel| Self::needs(kernel, width)).max();
         Self {
-            workspace: vec![0.0; elements],
+            workspace: vec![0.0; elements.unwrap_or(0)],
+            packed: Packed::default(),
+            width,
+            weights: PhantomData,
         }
     }
 
     /// Bytes that it took beside the arenas.
-    pub fn workspace_bytes(&self) -> u64 {
-        self.workspace.len() as u64 * 4
+    pub fn own_bytes(&self) -> u64 {
+        self.packed.bytes() + self.workspace.len() as u64 * 4
     }
 
-    fn needs(kernel: &Kernel) -> usize {
+    fn needs(kernel: &Kernel, width: usize) -> usize {
         match kernel {
-            Kernel::Conv(conv) => conv::workspace(conv),
+            Kernel::Conv(conv) => conv::workspace(conv, width),
+            Kernel::MatMul(product) => gemm::workspace(product, width),
+            Kernel::Pool(pool) => pool::workspace(pool),
             _ => 0,
         }
     }
 }
 
-impl Device for Cpu {
+impl Device for Cpu<'_> {
     fn name(&self) -> &'static str {
         "cpu"
     }
@@ -73,10 +91,12 @@ impl Device for Cpu {
         operands: &[Operand<'_>],
         result: &mut [u8],
     ) -> Result<(), KernelFault> {
+        let room = (&self.packed, &mut self.workspace[..], self.width);
         let done = match kernel {
-            Kernel::Conv(kernel) => conv::run(kernel, operands, result, &mut self.workspace),
-            Kernel::MatMul(kernel) => gemm::run(kernel, operands, result),
-            Kernel::Pool(kernel) => pool::run(kernel, operands, result),
+            Kernel::Conv(kernel) => conv::run(kernel, operands, result, room),
+            Kernel::MatMul(kernel) => gemm::run(kernel, operands, result, room),
+            Kernel::Pool(kernel) => pool::run(kernel, operands, result, &mut self.workspace),
+            Kernel::Reduce(kernel) => rows::mean(kernel, operands, result),
             Kernel::Map(kernel) => map::run(kernel, operands, result),
             Kernel::Softmax(kernel) => rows::softmax(*kernel, operands, result),
             Kernel::LayerNorm(kernel) => rows::layer_norm(*kernel, operands, result),

@@ -7,33 +7,49 @@
 
 use super::functions::sum;
 use super::gemm::ended;
-use super::{floats, floats_mut};
+use super::{floats, floats_mut, functions};
 use crate::reference::Operand;
 use crate::vector::wide;
 use bayplan_graph::kernel::{Layout, Pool, Pooling, Slide};
 
+/// Elements that are needed beside operand and result: a row.
+pub(super) fn workspace(pool: &Pool) -> usize {
+    pool.slides[1].input
+}
+
 /// Nothing where the reference has to do it. What is no number is passed over by the largest.
-pub(super) fn run(pool: &Pool, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
+pub(super) fn run(
+    pool: &Pool,
+    operands: &[Operand<'_>],
+    result: &mut [u8],
+    workspace: &mut [f32],
+) -> Option<()> {
     let (image, result) = (floats(operands, 0)?, floats_mut(result)?);
+    if functions::is_missing(pool.then) {
+        return None;
+    }
     let average = match pool.pooling {
         Pooling::Max => false,
         Pooling::Average => true,
         Pooling::AveragePadded { .. } => return None,
     };
     match pool.layout {
-        Layout::ChannelsFirst => wide(|| planes(pool, average, image, result)),
+        Layout::ChannelsFirst => wide(|| planes(pool, average, image, result, workspace)),
         Layout::ChannelsLast => wide(|| pixels(pool, average, image, result)),
     }
     let [h, w] = pool.slides;
     let count = pool.batch * pool.channels * h.output * w.output;
-    wide(|| ended(pool.then, &mut result[..count]))
+    wide(|| ended(pool.then, &mut result[..count]));
+    Some(())
 }
 
-/// One plane after the other.
+/// One plane after the other; of each row of the result, the window's rows first, then its columns.
 #[inline(always)]
-fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) {
+fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32], workspace: &mut [f32]) {
     let [h, w] = pool.slides;
     let (size, all) = (h.input * w.input, h.output * w.output);
+    let start = if average { 0.0 } else { f32::NEG_INFINITY };
+    let joined = &mut workspace[..w.input];
     for plane in 0..pool.batch * pool.channels {
         let from = &image[plane * size..][..size];
         let to = &mut result[plane * all..][..all];
@@ -43,12 +59,14 @@ fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) {
             continue;
         }
         for (y, row) in to.chunks_exact_mut(w.output.max(1)).enumerate() {
-            row.fill(if average { 0.0 } else { f32::NEG_INFINITY });
+            joined.fill(start);
             for ky in h.inside(y) {
                 let line = &from[(y * h.stride + ky * h.dilation - h.pad) * w.input..][..w.input];
-                for kx in 0..w.kernel {
-                    window(w, kx, average, line, row);
-                }
+                join(average, joined.iter_mut(), line.iter());
+            }
+            row.fill(start);
+            for kx in 0..w.kernel {
+                window(w, kx, average, joined, row);
             }
             if average {
                 let lines = h.inside(y).len();
@@ -57,6 +75,21 @@ fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) {
                 }
             }
         }
+    }
+}
+
+/// The sum, or the larger, of each pair.
+#[inline(always)]
+fn join<'a, 'b>(
+    average: bool,
+    kept: impl Iterator<Item = &'a mut f32>,
+    more: impl Iterator<Item = &'b f32>,
+) {
+    if average {
+        kept.zip(more).for_each(|(kept, x)| *kept += x);
+    } else {
+        kept.zip(more)
+            .for_each(|(kept, &x)| *kept = if x > *kept { x } else { *kept });
     }
 }
 
@@ -71,12 +104,11 @@ fn window(w: Slide, kx: usize, average: bool, line: &[f32], row: &mut [f32]) {
         return;
     }
     let line = &line[low * w.stride + offset - w.pad..];
-    let (row, line) = (row[low..high].iter_mut(), line.iter().step_by(w.stride));
-    if average {
-        row.zip(line).for_each(|(kept, x)| *kept += x);
-    } else {
-        row.zip(line)
-            .for_each(|(kept, &x)| *kept = if x > *kept { x } else { *kept });
+    let row = row[low..high].iter_mut();
+    match w.stride {
+        1 => join(average, row, line.iter()),
+        2 => join(average, row, line.iter().step_by(2)),
+        stride => join(average, row, line.iter().step_by(stride)),
     }
 }
 

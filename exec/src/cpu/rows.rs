@@ -5,12 +5,13 @@
     reason = "what is not inlined is not compiled for wide vectors"
 )]
 
-use super::functions::{exp, sum};
+use super::functions::{self, exp, sum};
 use super::gemm::ended;
-use super::{copied, floats};
+use super::{copied, floats, floats_mut};
 use crate::reference::Operand;
 use crate::vector::wide;
-use bayplan_graph::kernel::{Affine, LayerNorm, Softmax};
+use bayplan_graph::DType;
+use bayplan_graph::kernel::{Affine, LayerNorm, Reduce, Reduction, Softmax};
 
 /// Nothing where the reference has to do it.
 pub(super) fn softmax(softmax: Softmax, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
@@ -79,6 +80,9 @@ pub(super) fn layer_norm(
 }
 
 pub(super) fn affine(affine: Affine, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
+    if functions::is_missing(affine.then) {
+        return None;
+    }
     let mut numbers = [&[][..]; 4];
     for (position, list) in numbers.iter_mut().enumerate() {
         *list = floats(operands, position + 1)?;
@@ -107,6 +111,36 @@ pub(super) fn affine(affine: Affine, operands: &[Operand<'_>], result: &mut [u8]
                 }
             }
         }
-        ended(affine.then, list)
-    })
+        ended(affine.then, list);
+    });
+    Some(())
+}
+
+/// Means and sums over the innermost axes, which lie in one piece.
+pub(super) fn mean(reduce: &Reduce, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
+    let count: usize = reduce.reduced.iter().map(|axis| axis.0).product();
+    let kept: usize = reduce.kept.iter().map(|axis| axis.0).product();
+    let dense = |axes: &[(usize, usize)], mut stride: usize| {
+        axes.iter().rev().all(|&(count, own)| {
+            let fits = count == 1 || own == stride;
+            stride *= count;
+            fits
+        })
+    };
+    let factor = match reduce.reduction {
+        Reduction::Mean => 1.0 / count.max(1) as f32,
+        Reduction::Sum => 1.0,
+        _ => return None,
+    };
+    let in_pieces = dense(&reduce.reduced, 1) && dense(&reduce.kept, count);
+    if reduce.dtype != DType::F32 || !in_pieces || count == 0 {
+        return None;
+    }
+    let (from, to) = (floats(operands, 0)?, floats_mut(result)?);
+    wide(|| {
+        for (piece, to) in from.chunks_exact(count).zip(to).take(kept) {
+            *to = sum(piece, |x| x) * factor;
+        }
+    });
+    Some(())
 }

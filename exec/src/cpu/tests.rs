@@ -30,7 +30,7 @@ fn same(kernel: &Kernel) {
     let operands: Vec<Operand<'_>> = lists.iter().map(|list| Operand::Apart(list)).collect();
     let size = usize::try_from(needs.write).unwrap();
     let (mut here, mut there) = (vec![0xee; size], vec![0; size]);
-    Cpu::of_kernel(kernel)
+    Cpu::of_kernels(std::iter::once(kernel))
         .dispatch(kernel, &operands, &mut here)
         .unwrap();
     reference::dispatch(kernel, &operands, &mut there).unwrap();
@@ -226,7 +226,7 @@ fn unaligned_bytes_are_left_to_the_reference() {
         Operand::Apart(&bytes[20..36]),
     ];
     let mut room = [0; 17];
-    Cpu::of_kernel(&kernel)
+    Cpu::of_kernels(std::iter::once(&kernel))
         .dispatch(&kernel, &operands, &mut room[1..])
         .unwrap();
     let mut exact = [0; 16];

@@ -28,8 +28,8 @@ fn apply(part: &Part, result: &mut [Option<(usize, usize)>]) {
     let operand = part.reads[0];
     match &part.kernel {
         Kernel::Copy { bytes } => {
-            for at in 0..bytes / 4 {
-                result[at] = Some((operand, at));
+            for (at, to) in result.iter_mut().enumerate().take(bytes / 4) {
+                *to = Some((operand, at));
             }
         }
         Kernel::Rearrange(moves) => {
