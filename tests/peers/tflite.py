@@ -16,6 +16,7 @@ import pathlib
 import sys
 import tempfile
 
+import flatbuffers
 import numpy as np
 from ai_edge_litert import interpreter as litert
 from ai_edge_litert import schema_py_generated as schema
@@ -25,6 +26,8 @@ import tflite_operators
 
 LIMIT = 1e-3
 MICRO = "tflm_person_detect_int8"
+# Generated without training: what depends on the input fades away on the way to the output.
+FADED = ["keras_mobilenetv3small_f32"]
 MODELS = [
     "mlperf_tiny_ad_autoencoder_int8",
     "mlperf_tiny_ic_resnet8_int8",
@@ -107,6 +110,23 @@ def names(content):
     return inputs, [name(graph.Outputs(place)) for place in range(graph.OutputsLength())]
 
 
+def strengthened(content):
+    """The model with seeded weights of convolutions that keep activations in range."""
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
+    graph, rng = model.subgraphs[0], np.random.default_rng(0)
+    kinds = {schema.BuiltinOperator.CONV_2D: (1, 2, 3), schema.BuiltinOperator.DEPTHWISE_CONV_2D: (1, 2)}
+    for operator in graph.operators:
+        summed = kinds.get(model.operatorCodes[operator.opcodeIndex].builtinCode)
+        if summed:
+            weight = graph.tensors[operator.inputs[1]]
+            fan_in = np.prod([weight.shape[axis] for axis in summed])
+            made = rng.normal(0, np.sqrt(2 / fan_in), weight.shape).astype(np.float32)
+            model.buffers[weight.buffer].data = np.frombuffer(made.tobytes(), np.uint8)
+    builder = flatbuffers.Builder(len(content))
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
 def values(rng, dtype, shape, low=-1.0, high=1.0):
     """Seeded contents of an input."""
     dtype = np.dtype(dtype)
@@ -141,6 +161,8 @@ def compared(command, content, stock, feeds):
 def real(command, path, seeds):
     """Whether a real model is well; prints a line."""
     content = path.read_bytes()
+    if path.stem in FADED:
+        content = strengthened(content)
     stock = (Micro if path.stem == MICRO else LiteRt)(content)
     words, well, seen = [], True, set()
     for seed in range(seeds):
