@@ -87,7 +87,7 @@ fn convolutions_are_sums_of_products() {
             },
         };
         let (image, weight) = (bytes(50 * ins, 1), bytes(9 * operands * outs, 2));
-        let biases: Vec<i32> = (0..outs).map(|n| 100 * n as i32 - 150).collect();
+        let biases: Vec<i32> = (-150..).step_by(100).take(outs).collect();
         let bias: Vec<u8> = biases.iter().flat_map(|b| b.to_le_bytes()).collect();
         let found = outcome(Quantized::Conv(kernel.clone()), &[&image, &weight, &bias]);
         for (place, &found) in found.iter().enumerate() {
