@@ -5,10 +5,11 @@
 //! of tensors (those that share bytes by views and in place) before its first one is made and after its last one is
 //! read. When that is follows from the graph and the order of commands, not from the plan's lifetimes: a plan in
 //! which two tensors overlap that are needed together has one of them filled while the other is needed, and shows.
+//! What must survive to the end is looked at when it is made, and again at the end.
 
 use crate::program::{Command, Program, Window};
 use crate::run::Watcher;
-use bayplan_graph::{NodeId, Role, Spot, TensorId};
+use bayplan_graph::{NodeId, Role, TensorId};
 use bayplan_planner::Table;
 use bayplan_planner::ids::Id;
 use std::collections::BTreeMap;
@@ -23,6 +24,10 @@ pub struct Poison {
     persistent: Vec<bool>,
     before: BTreeMap<usize, Vec<Window>>,
     after: BTreeMap<usize, Vec<Window>>,
+    /// By the command that makes them: what must survive.
+    survivors: BTreeMap<usize, Vec<Window>>,
+    /// When all of it must still be there.
+    end: usize,
 }
 
 impl Poison {
@@ -36,6 +41,12 @@ impl Poison {
                 .collect(),
             before: BTreeMap::new(),
             after: BTreeMap::new(),
+            survivors: survivors(program),
+            end: program
+                .commands
+                .iter()
+                .position(|c| *c == Command::Wait)
+                .unwrap_or(0),
         };
         let classes = Classes::new(program);
         let positions = positions(program);
@@ -62,17 +73,23 @@ impl Poison {
     }
 
     /// Fills between commands.
-    pub fn watcher(&self, pattern: [u8; 4]) -> impl Watcher + '_ {
+    pub fn watcher(&self, pattern: [u8; 4]) -> Filler<'_> {
         Filler {
             poison: self,
             pattern,
+            made: Vec::new(),
+            lost: Vec::new(),
         }
     }
 }
 
-struct Filler<'a> {
+/// Fills, and looks at what must survive.
+#[derive(Clone, Debug)]
+pub struct Filler<'a> {
     poison: &'a Poison,
     pattern: [u8; 4],
+    made: Vec<(Window, Vec<u8>)>,
+    lost: Vec<Window>,
 }
 
 impl Watcher for Filler<'_> {
@@ -81,11 +98,27 @@ impl Watcher for Filler<'_> {
     }
 
     fn after(&mut self, position: usize, arenas: &mut [&mut [u8]]) {
+        let bytes = |window: Window| &arenas[window.arena.index()][window.offset..window.end()];
+        let made = self.poison.survivors.get(&position).into_iter().flatten();
+        self.made
+            .extend(made.map(|&window| (window, bytes(window).to_vec())));
+        if position == self.poison.end {
+            let lost = self
+                .made
+                .iter()
+                .filter(|(window, was)| bytes(*window) != &was[..]);
+            self.lost.extend(lost.map(|(window, _)| *window));
+        }
         self.all(&self.poison.after, position, arenas);
     }
 }
 
 impl Filler<'_> {
+    /// What had to survive and did not.
+    pub fn lost(&self) -> &[Window] {
+        &self.lost
+    }
+
     fn all(
         &self,
         events: &BTreeMap<usize, Vec<Window>>,
@@ -104,6 +137,25 @@ fn fill(bytes: &mut [u8], offset: usize, pattern: [u8; 4]) {
     for (at, byte) in bytes.iter_mut().enumerate() {
         *byte = pattern[(offset + at) % 4];
     }
+}
+
+/// Outputs and states, by the last command that writes them.
+fn survivors(program: &Program) -> BTreeMap<usize, Vec<Window>> {
+    let graph = program.plan().graph();
+    let mut last: BTreeMap<TensorId, (usize, Window)> = BTreeMap::new();
+    for (position, command) in program.commands.iter().enumerate() {
+        if let Command::Dispatch(dispatch) = command {
+            let tensor = &graph.tensors()[dispatch.target];
+            if tensor.is_output || tensor.role == Role::State {
+                last.insert(dispatch.target, (position, dispatch.write));
+            }
+        }
+    }
+    let mut found: BTreeMap<usize, Vec<Window>> = BTreeMap::new();
+    for (position, window) in last.into_values() {
+        found.entry(position).or_default().push(window);
+    }
+    found
 }
 
 /// First and last command of each node that has any.
@@ -153,17 +205,9 @@ struct Classes {
 impl Classes {
     fn new(program: &Program) -> Self {
         let graph = program.plan().graph();
-        let window = |id: TensorId| match program.plan().locations().tensors[id] {
-            Spot::At(place) => Some(Window {
-                arena: place.arena,
-                offset: usize::try_from(place.offset).ok()?,
-                bytes: usize::try_from(graph.tensors()[id].bytes).ok()?,
-            }),
-            _ => None,
-        };
         let mut classes = Self {
             parent: graph.tensors().ids().collect(),
-            windows: graph.tensors().ids().map(window).collect(),
+            windows: program.windows.clone(),
         };
         for node in graph.nodes().values() {
             let views = node.views.iter().map(|view| (view.input, view.output));

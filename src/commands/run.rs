@@ -268,11 +268,11 @@ impl Ready<'_> {
         Ok(each.fold(0.0, f64::max))
     }
 
-    /// Whether two patterns in all bytes that no command should read give the same outputs.
+    /// Whether two patterns in all bytes that no command should read give the same outputs, and what must survive does.
     fn poisoned(&self, device: &mut dyn Device) -> Result<bool, Failure> {
         let poison = Poison::new(&self.program);
         let inputs = self.slices();
-        let mut outcomes = Vec::new();
+        let (mut outcomes, mut survived) = (Vec::new(), true);
         for pattern in poison::PATTERNS {
             let mut memory = Memory::new(&self.program);
             let mut outputs = self.blank();
@@ -282,9 +282,10 @@ impl Ready<'_> {
             let mut watcher = poison.watcher(pattern);
             self.once(device, &inputs, (&mut arenas, &mut windows), &mut watcher)
                 .map_err(|error| fault(&error))?;
+            survived &= watcher.lost().is_empty();
             outcomes.push(outputs);
         }
-        Ok(outcomes[0] == outcomes[1])
+        Ok(survived && outcomes[0] == outcomes[1])
     }
 }
 

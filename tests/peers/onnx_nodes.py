@@ -3,8 +3,8 @@
 
 usage: onnx_nodes.py BAYPLAN [--only OPERATOR...] [--least N]
 
-Every case runs with all its operands as inputs, with all but the first as constants, and with all as
-constants (which fold, or are computed at load). It may be refused, in which case the reason is counted; a
+Every case runs with all its operands as inputs, with all but the first as constants (in the typed fields of
+the format), and with all as constants (as bytes; they fold, or are computed at load). It may be refused, in which case the reason is counted; a
 wrong number is never allowed. Fewer than N runs in all (default 1,100) are a failure: something that ran
 before no longer does.
 Needs numpy, onnx.
@@ -45,6 +45,14 @@ def cases(only):
             yield test
 
 
+def constant(name, array, typed):
+    """An array as a constant, in typed fields or as bytes."""
+    if not typed:
+        return numpy_helper.from_array(array, name)
+    kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+    return onnx.helper.make_tensor(name, kind, array.shape, array.ravel())
+
+
 def variants(test):
     """The model with fewer and fewer inputs; the others are constants."""
     arrays = [np.asarray(a) for a in test.data_sets[0][0]]
@@ -53,7 +61,7 @@ def variants(test):
         model = onnx.ModelProto()
         model.CopyFrom(test.model)
         for name, array in list(zip(names, arrays))[left:]:
-            model.graph.initializer.append(numpy_helper.from_array(array, name))
+            model.graph.initializer.append(constant(name, array, typed=left > 0))
             for info in [i for i in model.graph.input if i.name == name]:
                 model.graph.input.remove(info)
         yield model, dict(zip(names[:left], arrays[:left]))

@@ -145,8 +145,8 @@ fn of_tile(
         };
         product(
             1.0,
-            weights.view(weight)?,
-            met.view(list)?,
+            &weights.view(weight)?,
+            &met.view(list)?,
             1.0,
             here.view_mut(result)?,
         );
@@ -178,8 +178,8 @@ fn of_tile(
     };
     product(
         1.0,
-        met.view(list)?,
-        weights.view(weight)?.reversed_axes(),
+        &met.view(list)?,
+        &weights.view(weight)?.reversed_axes(),
         1.0,
         here.view_mut(result)?,
     );

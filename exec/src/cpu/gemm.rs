@@ -29,12 +29,12 @@ impl Matrix {
 /// `c = alpha · a · b + beta · c`.
 pub(super) fn product(
     alpha: f32,
-    a: ArrayView2<'_, f32>,
-    b: ArrayView2<'_, f32>,
+    a: &ArrayView2<'_, f32>,
+    b: &ArrayView2<'_, f32>,
     beta: f32,
     mut c: ArrayViewMut2<'_, f32>,
 ) {
-    general_mat_mul(alpha, &a, &b, beta, &mut c);
+    general_mat_mul(alpha, a, b, beta, &mut c);
 }
 
 pub(super) fn run(kernel: &MatMul, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
@@ -82,8 +82,8 @@ pub(super) fn run(kernel: &MatMul, operands: &[Operand<'_>], result: &mut [u8]) 
             };
             product(
                 kernel.alpha,
-                a_matrix.view(a)?,
-                b_matrix.view(b)?,
+                &a_matrix.view(a)?,
+                &b_matrix.view(b)?,
                 1.0,
                 c_matrix.view_mut(c)?,
             );

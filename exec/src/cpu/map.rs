@@ -9,14 +9,11 @@ use super::{copied, functions};
 use crate::reference::{self, Operand};
 use crate::vector::wide;
 use bayplan_graph::DType;
-use bayplan_graph::kernel::{Kernel, Map};
+use bayplan_graph::kernel::{Binary, Kernel, Map};
 
 /// Nothing where the reference has to do it. Joins are those of the reference; functions are polynomials.
 pub(super) fn run(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
-    if map.dtype != DType::F32
-        || map.then.is_empty()
-        || map.join.is_some_and(|join| join.compares())
-    {
+    if map.dtype != DType::F32 || map.then.is_empty() || map.join.is_some_and(Binary::compares) {
         return None;
     }
     let count = map.broadcast.count();
@@ -26,13 +23,15 @@ pub(super) fn run(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) -> Opt
             ..map.clone()
         };
         reference::dispatch(&Kernel::Map(joined), operands, result).ok()?;
-        return apply(map, super::floats_mut(result)?.get_mut(..count)?);
+        apply(map, super::floats_mut(result)?.get_mut(..count)?);
+        return Some(());
     }
-    apply(map, copied(operands, result, count)?)
+    apply(map, copied(operands, result, count)?);
+    Some(())
 }
 
 /// The functions, one after the other; those without a polynomial are the reference's.
-fn apply(map: &Map, list: &mut [f32]) -> Option<()> {
+fn apply(map: &Map, list: &mut [f32]) {
     for &function in &map.then {
         if !wide(|| each(function, list)) {
             for x in &mut *list {
@@ -40,7 +39,6 @@ fn apply(map: &Map, list: &mut [f32]) -> Option<()> {
             }
         }
     }
-    Some(())
 }
 
 #[inline(always)]

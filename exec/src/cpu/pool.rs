@@ -21,7 +21,7 @@ pub(super) fn run(pool: &Pool, operands: &[Operand<'_>], result: &mut [u8]) -> O
         Pooling::AveragePadded { .. } => return None,
     };
     match pool.layout {
-        Layout::ChannelsFirst => wide(|| planes(pool, average, image, result))?,
+        Layout::ChannelsFirst => wide(|| planes(pool, average, image, result)),
         Layout::ChannelsLast => wide(|| pixels(pool, average, image, result)),
     }
     let [h, w] = pool.slides;
@@ -31,7 +31,7 @@ pub(super) fn run(pool: &Pool, operands: &[Operand<'_>], result: &mut [u8]) -> O
 
 /// One plane after the other.
 #[inline(always)]
-fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) -> Option<()> {
+fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) {
     let [h, w] = pool.slides;
     let (size, all) = (h.input * w.input, h.output * w.output);
     for plane in 0..pool.batch * pool.channels {
@@ -58,7 +58,6 @@ fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) -> Opti
             }
         }
     }
-    Some(())
 }
 
 /// The window's elements `kx`, at all positions of a row.
@@ -99,16 +98,21 @@ fn pixels(pool: &Pool, average: bool, image: &[f32], result: &mut [f32]) {
                         let from = ((batch * h.input + iy) * w.input + ix) * channels;
                         let values = &image[from..from + channels];
                         if average {
-                            kept.iter_mut().zip(values).for_each(|(kept, x)| *kept += x);
+                            for (kept, x) in kept.iter_mut().zip(values) {
+                                *kept += x;
+                            }
                         } else {
-                            let each = kept.iter_mut().zip(values);
-                            each.for_each(|(kept, &x)| *kept = if x > *kept { x } else { *kept });
+                            for (kept, &x) in kept.iter_mut().zip(values) {
+                                *kept = if x > *kept { x } else { *kept };
+                            }
                         }
                     }
                 }
                 if average {
                     let count = (h.inside(y).len() * w.inside(x).len()).max(1) as f32;
-                    kept.iter_mut().for_each(|sum| *sum /= count);
+                    for sum in kept {
+                        *sum /= count;
+                    }
                 }
             }
         }

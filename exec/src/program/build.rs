@@ -34,6 +34,7 @@ impl Program {
         }
         builder.commands.push(Command::Wait);
         builder.stores(&outputs)?;
+        let windows = builder.homes()?;
         let (commands, arenas) = (builder.commands, builder.arenas);
         let mut used: Vec<_> = commands.iter().flat_map(constants).collect();
         used.sort_unstable();
@@ -46,6 +47,7 @@ impl Program {
             constants: compute.constants.clone(),
             used,
             plan: plan.clone(),
+            windows,
         })
     }
 }
@@ -195,6 +197,15 @@ impl Builder<'_> {
         })
     }
 
+    /// Where each tensor is that has bytes of an arena.
+    fn homes(&self) -> Result<Table<TensorId, Option<Window>>, ProgramError> {
+        let window = |id| match self.place(id)? {
+            Some(Read::Arena(window)) => Ok(Some(window)),
+            _ => Ok(None),
+        };
+        self.graph.tensors().ids().map(window).collect()
+    }
+
     fn loads(&mut self, inputs: &[Port]) -> Result<(), ProgramError> {
         for (input, port) in inputs.iter().enumerate() {
             // An input that nobody reads has no place.
@@ -231,13 +242,15 @@ impl Builder<'_> {
                 continue;
             }
             let in_place = in_place(&site, parts.len(), write, &reads)?;
-            self.commands.push(Command::Dispatch(Dispatch {
+            self.commands.push(Command::Dispatch(Box::new(Dispatch {
                 node: id,
                 kernel: part.kernel.clone(),
                 reads,
+                operands: part.reads.clone(),
+                target: site.target,
                 write,
                 in_place,
-            }));
+            })));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! graph is only asked for names.
 
 mod build;
+mod displaced;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -56,6 +57,10 @@ pub struct Dispatch {
     pub kernel: Kernel,
     /// Its operands.
     pub reads: Vec<Read>,
+    /// Their positions among the node's operands.
+    pub operands: Vec<usize>,
+    /// The tensor that is written.
+    pub target: TensorId,
     /// Its result.
     pub write: Window,
     /// Positions of operands that lie in exactly the result's bytes.
@@ -73,7 +78,7 @@ pub enum Command {
         to: Window,
     },
     /// A kernel.
-    Dispatch(Dispatch),
+    Dispatch(Box<Dispatch>),
     /// Everything before is done when this is.
     Wait,
     /// Bytes of an arena, or a constant, to the caller: an output.
@@ -126,6 +131,8 @@ pub struct Program {
     pub constants: Table<ConstantId, Constant>,
     /// The constants that commands read, in ascending order.
     pub used: Vec<ConstantId>,
+    /// Where each tensor of the graph is that has bytes of an arena.
+    pub windows: Table<TensorId, Option<Window>>,
     plan: CertifiedPlan,
 }
 
@@ -138,7 +145,7 @@ impl Program {
     /// All dispatches, in order.
     pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
         self.commands.iter().filter_map(|command| match command {
-            Command::Dispatch(dispatch) => Some(dispatch),
+            Command::Dispatch(dispatch) => Some(&**dispatch),
             _ => None,
         })
     }

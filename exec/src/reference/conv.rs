@@ -153,7 +153,7 @@ impl Job<'_> {
                 let mut sums = [[0.0; COLUMNS]; ROWS];
                 if first > 0 {
                     self.each(to, (rows, at.columns), |r, c, to| {
-                        sums[r][c] = get(result, to)
+                        sums[r][c] = get(result, to);
                     });
                 }
                 let weights: [&[Float]; ROWS] = std::array::from_fn(|r| {
@@ -162,7 +162,7 @@ impl Job<'_> {
                 });
                 let sums = added(sums, &weights, &patch[..count]);
                 self.each(to, (rows, at.columns), |r, c, to| {
-                    put(result, to, sums[r][c])
+                    put(result, to, sums[r][c]);
                 });
             }
         }
