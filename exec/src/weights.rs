@@ -3,11 +3,11 @@
 //! Goes in: a program and the bytes of its model's file. Comes out: [`Weights`]: bytes for every constant that
 //! the program reads. Those in the file are not copied; those that are computed at load are computed once.
 
-use crate::program::Program;
+use crate::program::{Program, Read};
 use crate::reference::{self, Operand};
 use crate::run::KernelFault;
 use bayplan_graph::bytes::Mapped;
-use bayplan_graph::kernel::{Constant, ConstantId, MAX_OPERANDS, Part, Source};
+use bayplan_graph::kernel::{Constant, ConstantId, Kernel, MAX_OPERANDS, Part, Source};
 use bayplan_planner::Table;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -118,17 +118,18 @@ impl<'f> Weights<'f> {
         }
     }
 
-    /// Copies constants whose bytes do not begin at a multiple of `alignment` in memory, so that they do; `tick` is
-    /// told how many are done, of how many. Bytes in the file need not stay in memory afterwards.
-    pub fn align(&mut self, alignment: usize, tick: &dyn Fn(usize, usize)) {
-        let all = self.held.len();
-        let ids: Vec<ConstantId> = self.held.ids().collect();
-        for (done, id) in ids.into_iter().enumerate() {
-            let bytes = self.bytes(id);
-            if !bytes.as_ptr().addr().is_multiple_of(alignment) {
-                self.held[id] = Held::Own(bytes.into());
+    /// Copies constants whose bytes do not begin at a multiple of 4 in memory, so that they do; but for those that
+    /// `spared(kernel, position)` holds of wherever they are read.
+    pub fn align(&mut self, program: &Program, spared: &dyn Fn(&Kernel, usize) -> bool) {
+        for dispatch in program.dispatches() {
+            for (position, read) in dispatch.reads.iter().enumerate() {
+                let Read::Constant(id) = *read else { continue };
+                let bytes = self.bytes(id);
+                let aligned = bytes.as_ptr().addr().is_multiple_of(4);
+                if !aligned && !spared(&dispatch.kernel, position) {
+                    self.held[id] = Held::Own(bytes.into());
+                }
             }
-            tick(done + 1, all);
         }
     }
 

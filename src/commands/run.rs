@@ -63,7 +63,12 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
         let bar = Bar::new("loading weights");
         let tick = |done, of| bar.share(done, of);
         let found = Weights::load(&program, computed.bytes(), &tick);
-        found.map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?
+        let mut found =
+            found.map_err(|error| Diagnostic::new("E1004", error.to_string()).cannot())?;
+        if args.device != DeviceName::Reference {
+            found.align(&program, &Cpu::packs);
+        }
+        found
     };
     let ready = Ready {
         program,

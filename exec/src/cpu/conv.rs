@@ -89,19 +89,18 @@ pub(super) fn run(
     let constant = made.get(&shape, operands[1]);
     let (laid, own) = workspace.split_at_mut(depth(conv) * tile(conv, width));
     for group in 0..conv.groups {
-        let weights = match constant {
-            Some(panels) => &panels[group * shape.panels()..][..shape.panels()],
-            None => {
-                let weight = &floats(operands, 1)?[group * shape.from_group..];
-                let own = &mut own[..shape.panels()];
-                let (outer, inner) = shape.strides;
-                wide(|| {
-                    pack((shape.count, shape.depth, shape.size), own, |one, k| {
-                        weight[one * outer + k * inner]
-                    });
+        let weights = if let Some(panels) = constant {
+            &panels[group * shape.panels()..][..shape.panels()]
+        } else {
+            let weight = &floats(operands, 1)?[group * shape.from_group..];
+            let own = &mut own[..shape.panels()];
+            let (outer, inner) = shape.strides;
+            wide(|| {
+                pack((shape.count, shape.depth, shape.size), own, |one, k| {
+                    weight[one * outer + k * inner]
                 });
-                &*own
-            }
+            });
+            &*own
         };
         for batch in 0..conv.batch {
             let all = positions(conv);

@@ -58,14 +58,13 @@ pub(super) fn run(
         if m <= 1 {
             return None;
         }
-        let panels = match constant {
-            Some(panels) => panels,
-            None => {
-                let b = &floats(operands, 1)?[from_b..];
-                let columns = &mut columns[..packed(n, product.k, width)];
-                wide(|| pack_columns(product, b, columns, width));
-                &*columns
-            }
+        let panels = if let Some(panels) = constant {
+            panels
+        } else {
+            let b = &floats(operands, 1)?[from_b..];
+            let columns = &mut columns[..packed(n, product.k, width)];
+            wide(|| pack_columns(product, b, columns, width));
+            &*columns
         };
         blocks(product, &a[from_a..], panels, bias, (rows, c, width));
     }

@@ -53,6 +53,11 @@ impl<'w> Cpu<'w> {
         device
     }
 
+    /// Whether a constant operand at this position is read from panels alone.
+    pub fn packs(kernel: &Kernel, position: usize) -> bool {
+        position == 1 && Shape::of(kernel, kernel::width()).is_some()
+    }
+
     /// For these kernels, without panels of any weights.
     pub fn of_kernels<'k>(kernels: impl Iterator<Item = &'k Kernel>) -> Self {
         let width = kernel::width();

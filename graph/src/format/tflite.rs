@@ -23,6 +23,7 @@
 //! - **Scratch of kernels** is added for [`Kernels::Micro`] ([`micro`]) and in part for
 //!   [`Kernels::LiteRt`] (as large as operands), and not known otherwise.
 //! - **In-place offers and views** are facts of kernels ([`ops`]).
+//! - **What nodes compute** is read again by [`compute`], for those that want to run the model.
 //! - **Shapes** are as declared. Where [`read_resized`] gives an input another one, all shapes that
 //!   hang on it are inferred, operator by operator, before the graph is built.
 

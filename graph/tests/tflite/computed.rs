@@ -18,9 +18,9 @@ fn read(bytes: &[u8]) -> (TfliteModel, Compute) {
 }
 
 /// A file of one operator on `x` and `w` (a constant), with one result.
-fn one(code: i32, tensors: [Fields; 3], options: &[(u16, Value)]) -> Vec<u8> {
+fn one(code: i32, tensors: &[Fields; 3], options: &[(u16, Value)]) -> Vec<u8> {
     let operator = with(op(0, &[0, 1], &[2]), options);
-    let main = subgraph(&tensors, &[0], &[2], &[operator]);
+    let main = subgraph(tensors, &[0], &[2], &[operator]);
     file(&model(&[code], &[main], &[contents(&[1; 60])]))
 }
 
@@ -96,7 +96,7 @@ fn what_is_not_handled_is_named() {
         ),
         (CUSTOM, floats(), options(0, vec![]), "no kernel"),
     ] {
-        let (_, compute) = read(&one(code, tensors, &options));
+        let (_, compute) = read(&one(code, &tensors, &options));
         let lowered = compute.nodes.values().next().unwrap();
         match lowered {
             Ok(parts) => assert_eq!((parts.len(), why), (1, "")),
@@ -159,7 +159,7 @@ fn another_file_is_refused() {
         stored("w", &[5, 3], 1),
         tensor("y", &[2, 5]),
     ];
-    let bytes = one(FULLY_CONNECTED, floats, &[]);
+    let bytes = one(FULLY_CONNECTED, &floats, &[]);
     let model = tflite::read(&bytes, "test", &ReadOptions::default()).unwrap();
     let lone = subgraph(&[tensor("x", &[2])], &[0], &[0], &[]);
     let other = file(&crate::writer::model(&[], &[lone], &[]));

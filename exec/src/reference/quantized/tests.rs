@@ -87,7 +87,7 @@ fn convolutions_are_sums_of_products() {
             },
         };
         let (image, weight) = (bytes(50 * ins, 1), bytes(9 * operands * outs, 2));
-        let biases: Vec<i32> = (0..outs).map(|n| 100 * n as i32 - 150).collect();
+        let biases: Vec<i32> = (-150..).step_by(100).take(outs).collect();
         let bias: Vec<u8> = biases.iter().flat_map(|b| b.to_le_bytes()).collect();
         let found = outcome(Quantized::Conv(kernel.clone()), &[&image, &weight, &bias]);
         for (place, &found) in found.iter().enumerate() {
@@ -182,9 +182,10 @@ fn softmax_is_close_to_the_real_one() {
     let scale = 0.1;
     let exps = std::array::from_fn(|below| {
         let below = i32::try_from(below).unwrap();
-        let exact = fixed::exp_of_negative((-f64::from(below) * scale * 67_108_864.0) as i32);
+        // With 26 bits behind the point.
+        let scaled = Scale::new(scale * 67_108_864.0).unwrap().apply(-below);
         if f64::from(below) * scale < 32.0 {
-            exact
+            fixed::exp_of_negative(scaled)
         } else {
             0
         }

@@ -1,4 +1,4 @@
-"""Small .tflite models of one operator each, for tests/peers/tflite.py.
+"""Small .tflite models of one operator each, for tflite.py beside it.
 
 A case is a name and a function that makes the model for given shapes of its results. Constants and scales
 are seeded, so that a case is always the same file.
