@@ -7,12 +7,14 @@
 
 use bayplan_graph::kernel::Unary;
 
-/// eˣ to about a millionth: x = n·ln 2 + r with |r| ≤ ln 2 / 2; 2ⁿ by its exponent, eʳ by its series.
+/// eˣ to about a millionth, and 0 below e⁻⁸⁰ (what is smaller would soon be too small for whole floats, with which processors
+/// take their time): x = n·ln 2 + r with |r| ≤ ln 2 / 2; 2ⁿ by its exponent, eʳ by its series.
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     /// Adding it rounds to a whole number, in the last bits.
     const ROUND: f32 = 12_582_912.0; // 1.5 · 2²³
-    let x = x.clamp(-87.3, 88.7);
+    let none = x < -80.0;
+    let x = x.clamp(-80.0, 88.7);
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     // ln 2 in two parts, the first with few bits: the product is exact.
@@ -24,7 +26,7 @@ pub(super) fn exp(x: f32) -> f32 {
     let series = series * r + 0.5;
     let series = (series * r + 1.0) * r + 1.0;
     let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000));
-    series * power
+    if none { 0.0 } else { series * power }
 }
 
 /// The error function (Abramowitz and Stegun, 7.1.26), to 1.5e-7.
