@@ -8,6 +8,7 @@ import tempfile
 
 import numpy as np
 
+PINS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "corpus", "pins.csv")
 # Exit code of a model that cannot be run; its operators are listed.
 CANNOT = 2
 
@@ -66,6 +67,14 @@ def flags_of(table, model):
             if (row["model"], row["format"]) == (model, "onnx"):
                 return row["flags"].split()
     return []
+
+
+def pinned(chosen):
+    """The files of a set of `tests/corpus/fetch`, and of those before it; none for no set."""
+    sets = ["ci", "core", "full"]
+    wanted = sets[: sets.index(chosen) + 1] if chosen else []
+    with open(PINS, newline="", encoding="utf-8") as file:
+        return {os.path.basename(row["file"]) for row in csv.DictReader(file) if row["set"] in wanted}
 
 
 def found(name, folders):
