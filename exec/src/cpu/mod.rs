@@ -21,6 +21,7 @@ use crate::reference::{self, Operand};
 use crate::run::{Device, KernelFault};
 use crate::weights::Weights;
 use bayplan_graph::kernel::Kernel;
+use kernel::{Lines, Sizes};
 use packed::{Packed, Shape};
 use std::marker::PhantomData;
 
@@ -32,9 +33,9 @@ pub const TOLERANCE: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub struct Cpu<'w> {
     /// What the weights of a convolution meet, and the like.
-    workspace: Vec<f32>,
+    workspace: Lines,
     packed: Packed,
-    width: usize,
+    sizes: Sizes,
     weights: PhantomData<&'w [u8]>,
 }
 
@@ -44,7 +45,7 @@ impl<'w> Cpu<'w> {
         let mut device = Self::of_kernels(program.dispatches().map(|dispatch| &dispatch.kernel));
         let all = program.dispatches().count();
         for (done, dispatch) in program.dispatches().enumerate() {
-            let shape = Shape::of(&dispatch.kernel, device.width);
+            let shape = Shape::of(&dispatch.kernel, device.sizes);
             if let (Some(shape), Some(Read::Constant(id))) = (shape, dispatch.reads.get(1)) {
                 device.packed.add(&shape, weights.bytes(*id));
             }
@@ -55,30 +56,30 @@ impl<'w> Cpu<'w> {
 
     /// Whether a constant operand at this position is read from panels alone.
     pub fn packs(kernel: &Kernel, position: usize) -> bool {
-        position == 1 && Shape::of(kernel, kernel::width()).is_some()
+        position == 1 && Shape::of(kernel, Sizes::here()).is_some()
     }
 
     /// For these kernels, without panels of any weights.
     pub fn of_kernels<'k>(kernels: impl Iterator<Item = &'k Kernel>) -> Self {
-        let width = kernel::width();
-        let elements = kernels.map(|kernel| Self::needs(kernel, width)).max();
+        let sizes = Sizes::here();
+        let elements = kernels.map(|kernel| Self::needs(kernel, sizes)).max();
         Self {
-            workspace: vec![0.0; elements.unwrap_or(0)],
+            workspace: Lines::new(elements.unwrap_or(0)),
             packed: Packed::default(),
-            width,
+            sizes,
             weights: PhantomData,
         }
     }
 
     /// Bytes that it took beside the arenas.
     pub fn own_bytes(&self) -> u64 {
-        self.packed.bytes() + self.workspace.len() as u64 * 4
+        self.packed.bytes() + self.workspace.all().len() as u64 * 4
     }
 
-    fn needs(kernel: &Kernel, width: usize) -> usize {
+    fn needs(kernel: &Kernel, sizes: Sizes) -> usize {
         match kernel {
-            Kernel::Conv(conv) => conv::workspace(conv, width),
-            Kernel::MatMul(product) => gemm::workspace(product, width),
+            Kernel::Conv(conv) => conv::workspace(conv, sizes),
+            Kernel::MatMul(product) => gemm::workspace(product, sizes),
             Kernel::Pool(pool) => pool::workspace(pool),
             _ => 0,
         }
@@ -96,11 +97,11 @@ impl Device for Cpu<'_> {
         operands: &[Operand<'_>],
         result: &mut [u8],
     ) -> Result<(), KernelFault> {
-        let room = (&self.packed, &mut self.workspace[..], self.width);
+        let room = (&self.packed, self.workspace.all_mut(), self.sizes);
         let done = match kernel {
             Kernel::Conv(kernel) => conv::run(kernel, operands, result, room),
             Kernel::MatMul(kernel) => gemm::run(kernel, operands, result, room),
-            Kernel::Pool(kernel) => pool::run(kernel, operands, result, &mut self.workspace),
+            Kernel::Pool(kernel) => pool::run(kernel, operands, result, room.1),
             Kernel::Reduce(kernel) => rows::mean(kernel, operands, result),
             Kernel::Map(kernel) => map::run(kernel, operands, result),
             Kernel::Softmax(kernel) => rows::softmax(*kernel, operands, result),
