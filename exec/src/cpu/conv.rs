@@ -10,6 +10,7 @@
 
 use super::gemm::ended;
 use super::kernel::{Panels, Sizes, Tile as Sums, pack, packed};
+use super::layout::{lay_out, valid};
 use super::packed::{Packed, Shape};
 use super::{floats, floats_mut, functions};
 use crate::reference::Operand;
@@ -25,7 +26,7 @@ pub(super) fn is_depthwise(conv: &Conv) -> bool {
     conv.operands == 1 && conv.results == 1 && conv.groups > 1
 }
 
-fn depth(conv: &Conv) -> usize {
+pub(super) fn depth(conv: &Conv) -> usize {
     conv.operands * conv.slides[0].kernel * conv.slides[1].kernel
 }
 
@@ -55,9 +56,9 @@ pub(super) fn workspace(conv: &Conv, sizes: Sizes) -> usize {
         return 0;
     }
     let weights = Shape::of_conv(conv, sizes).map_or(0, |shape| shape.panels());
-    depth(conv)
-        .saturating_mul(tile(conv, sizes))
-        .saturating_add(weights)
+    let tile = tile(conv, sizes);
+    let laid = depth(conv).saturating_add(1).saturating_mul(tile);
+    laid.saturating_add(weights)
 }
 
 /// Nothing where the reference has to do it.
@@ -87,7 +88,8 @@ pub(super) fn run(
     let shape = Shape::of_conv(conv, sizes)?;
     let result = floats_mut(result)?;
     let constant = made.get(&shape, operands[1]);
-    let (laid, own) = workspace.split_at_mut(depth(conv) * tile(conv, sizes));
+    let (laid, rest) = workspace.split_at_mut(depth(conv) * tile(conv, sizes));
+    let (line, own) = rest.split_at_mut(tile(conv, sizes));
     for group in 0..conv.groups {
         let weights = if let Some(panels) = constant {
             &panels[group * shape.panels()..][..shape.panels()]
@@ -113,7 +115,7 @@ pub(super) fn run(
                     count,
                 };
                 let laid = &mut laid[..packed(count, depth(conv), across(conv, sizes))];
-                wide(|| lay_out(conv, at, image, laid, sizes));
+                wide(|| lay_out(conv, at, image, (laid, line), sizes));
                 multiply(conv, at, (weights, laid, bias), result, sizes);
             }
         }
@@ -123,11 +125,11 @@ pub(super) fn run(
 
 /// Some positions of one group of one image.
 #[derive(Clone, Copy)]
-struct At {
-    batch: usize,
-    group: usize,
-    first: usize,
-    count: usize,
+pub(super) struct At {
+    pub(super) batch: usize,
+    pub(super) group: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
 }
 
 /// Products of the panels, with bias and activation.
@@ -194,94 +196,6 @@ fn multiply(
             }
         },
     });
-}
-
-/// What the weights of each position meet, in order of the weight's axes: panels of positions.
-#[inline(always)]
-fn lay_out(conv: &Conv, at: At, image: &[f32], laid: &mut [f32], sizes: Sizes) {
-    let [h, w] = conv.slides;
-    let (ins, size) = (conv.groups * conv.operands, h.input * w.input);
-    let window = h.kernel * w.kernel;
-    let Sizes { rows, width } = sizes;
-    if conv.layout == Layout::ChannelsFirst {
-        let base = (at.batch * ins + at.group * conv.operands) * size;
-        for (panel, to) in laid.chunks_exact_mut(depth(conv) * width).enumerate() {
-            let first = at.first + panel * width;
-            let count = sizes.width.min(at.first + at.count - first);
-            for (k, row) in to.chunks_exact_mut(width).enumerate() {
-                let (operand, ky, kx) = (k / window, k / w.kernel % h.kernel, k % w.kernel);
-                let plane = &image[base + operand * size..][..size];
-                laid_row(conv, first, (ky, kx), plane, &mut row[..count]);
-                row[count..].fill(0.0);
-            }
-        }
-        return;
-    }
-    let base = at.batch * size * ins + at.group * conv.operands;
-    for (panel, to) in laid.chunks_exact_mut(depth(conv) * rows).enumerate() {
-        for row in 0..rows {
-            let position = panel * rows + row;
-            let (y, x) = (
-                (at.first + position) / w.output,
-                (at.first + position) % w.output,
-            );
-            for (k, part) in to.chunks_exact_mut(conv.operands * rows).enumerate() {
-                let inside = h.at(y, k / w.kernel).zip(w.at(x, k % w.kernel));
-                let inside = inside.filter(|_| position < at.count);
-                let part = part.iter_mut().skip(row).step_by(rows);
-                match inside {
-                    Some((y, x)) => {
-                        let from = &image[base + (y * w.input + x) * ins..][..conv.operands];
-                        part.zip(from).for_each(|(to, from)| *to = *from);
-                    }
-                    None => part.for_each(|to| *to = 0.0),
-                }
-            }
-        }
-    }
-}
-
-/// What one weight meets, at consecutive positions.
-#[inline(always)]
-fn laid_row(conv: &Conv, first: usize, (ky, kx): (usize, usize), plane: &[f32], row: &mut [f32]) {
-    let [h, w] = conv.slides;
-    let (low, high) = valid(conv, kx);
-    let mut done = 0;
-    while done < row.len() {
-        let (y, x) = ((first + done) / w.output, (first + done) % w.output);
-        let count = (w.output - x).min(row.len() - done);
-        let part = &mut row[done..done + count];
-        done += count;
-        let Some(y) = h.at(y, ky) else {
-            part.fill(0.0);
-            continue;
-        };
-        let line = &plane[y * w.input..][..w.input];
-        let (low, high) = (low.clamp(x, x + count), high.clamp(x, x + count));
-        part[..low - x].fill(0.0);
-        part[high.max(low) - x..].fill(0.0);
-        if low < high {
-            let begin = low * w.stride + kx * w.dilation - w.pad;
-            let part = &mut part[low - x..high - x];
-            if w.stride == 1 {
-                part.copy_from_slice(&line[begin..begin + part.len()]);
-            } else {
-                for (to, from) in part.iter_mut().zip(line[begin..].iter().step_by(w.stride)) {
-                    *to = *from;
-                }
-            }
-        }
-    }
-}
-
-/// The positions of a row at which the window's element `kx` is within the image.
-#[inline(always)]
-fn valid(conv: &Conv, kx: usize) -> (usize, usize) {
-    let w = conv.slides[1];
-    let offset = kx * w.dilation;
-    let low = w.pad.saturating_sub(offset).div_ceil(w.stride);
-    let room = (w.input + w.pad).saturating_sub(offset);
-    (low, room.div_ceil(w.stride).min(w.output))
 }
 
 /// One plane for each channel, row by row.

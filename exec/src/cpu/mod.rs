@@ -9,6 +9,7 @@ mod conv;
 mod functions;
 mod gemm;
 mod kernel;
+mod layout;
 mod map;
 mod packed;
 mod pool;
