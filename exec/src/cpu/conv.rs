@@ -51,11 +51,12 @@ fn tile(conv: &Conv, sizes: Sizes) -> usize {
 }
 
 /// Elements that are needed beside operands and result: panels of positions, and those of weights that are no constant.
-pub(super) fn workspace(conv: &Conv, sizes: Sizes) -> usize {
+pub(super) fn workspace(conv: &Conv, sizes: Sizes, made: bool) -> usize {
     if is_depthwise(conv) {
         return 0;
     }
-    let weights = Shape::of_conv(conv, sizes).map_or(0, |shape| shape.panels());
+    let weights = Shape::of_conv(conv, sizes).filter(|_| !made);
+    let weights = weights.map_or(0, |shape| shape.panels());
     let tile = tile(conv, sizes);
     let laid = depth(conv).saturating_add(1).saturating_mul(tile);
     laid.saturating_add(weights)
@@ -88,6 +89,9 @@ pub(super) fn run(
     let shape = Shape::of_conv(conv, sizes)?;
     let result = floats_mut(result)?;
     let constant = made.get(&shape, operands[1]);
+    if self::workspace(conv, sizes, constant.is_some()) > workspace.len() {
+        return None;
+    }
     let (laid, rest) = workspace.split_at_mut(depth(conv) * tile(conv, sizes));
     let (line, own) = rest.split_at_mut(tile(conv, sizes));
     for group in 0..conv.groups {

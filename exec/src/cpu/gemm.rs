@@ -29,11 +29,15 @@ fn block_elements(product: &MatMul, sizes: Sizes) -> usize {
 }
 
 /// Elements that are needed beside operands and result: a block of rows, and the columns where they are no constant.
-pub(super) fn workspace(product: &MatMul, sizes: Sizes) -> usize {
+pub(super) fn workspace(product: &MatMul, sizes: Sizes, made: bool) -> usize {
     if product.m <= 1 {
         return 0;
     }
-    let columns = packed(product.n, product.k, sizes.width);
+    let columns = if made {
+        0
+    } else {
+        packed(product.n, product.k, sizes.width)
+    };
     block_elements(product, sizes).saturating_add(columns)
 }
 
@@ -56,6 +60,9 @@ pub(super) fn run(
     }
     let shape = Shape::of_product(product, sizes);
     let constant = shape.and_then(|shape| made.get(&shape, operands[1]));
+    if self::workspace(product, sizes, constant.is_some()) > workspace.len() {
+        return None;
+    }
     let rows = if m > 1 {
         block_elements(product, sizes)
     } else {

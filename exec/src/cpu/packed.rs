@@ -17,6 +17,9 @@ pub(super) struct Packed {
     panels: BTreeMap<Key, Lines>,
 }
 
+/// Elements of panels that are made even if most of them are padding.
+const MUCH: usize = 1 << 20;
+
 /// How a kernel reads its constant operand as a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -40,18 +43,20 @@ impl Shape {
             conv.weight,
             WeightLayout::ResultsFirst | WeightLayout::OperandsLast
         );
-        (known && depth > 0 && conv.results > 0).then_some(Self {
-            groups: conv.groups,
-            from_group: conv.results * depth,
-            count: conv.results,
-            depth,
-            strides: (depth, 1),
-            size: if conv.layout == Layout::ChannelsFirst {
-                sizes.rows
-            } else {
-                sizes.width
-            },
-        })
+        (known && depth > 0 && conv.results > 0)
+            .then_some(Self {
+                groups: conv.groups,
+                from_group: conv.results * depth,
+                count: conv.results,
+                depth,
+                strides: (depth, 1),
+                size: if conv.layout == Layout::ChannelsFirst {
+                    sizes.rows
+                } else {
+                    sizes.width
+                },
+            })?
+            .worth()
     }
 
     /// Of the right operand of a product, the same in the whole batch.
@@ -60,14 +65,31 @@ impl Shape {
             .batch
             .iter()
             .all(|axis| axis.b == 0 || axis.count == 1);
-        (same && product.n > 0 && product.k > 0).then_some(Self {
-            groups: 1,
-            from_group: 0,
-            count: product.n,
-            depth: product.k,
-            strides: (product.b.1, product.b.0),
-            size: sizes.width,
-        })
+        (same && product.n > 0 && product.k > 0)
+            .then_some(Self {
+                groups: 1,
+                from_group: 0,
+                count: product.n,
+                depth: product.k,
+                strides: (product.b.1, product.b.0),
+                size: sizes.width,
+            })?
+            .worth()
+    }
+
+    /// Nothing where panels would be mostly padding.
+    fn worth(self) -> Option<Self> {
+        let padded = self.groups.checked_mul(self.panels())?;
+        let real = self
+            .groups
+            .checked_mul(self.count)?
+            .checked_mul(self.depth)?;
+        (padded <= MUCH || padded / 4 <= real).then_some(self)
+    }
+
+    /// How it reads: panels of one constant in two ways are two.
+    pub(super) fn way(&self) -> [usize; 4] {
+        [self.count, self.strides.0, self.strides.1, self.size]
     }
 
     /// Of whatever the kernel multiplies by: operand 1.
@@ -85,8 +107,7 @@ impl Shape {
     }
 
     fn key(&self, bytes: &[u8]) -> Key {
-        let shape = [self.count, self.strides.0, self.strides.1, self.size];
-        (bytes.as_ptr().addr(), bytes.len(), shape)
+        (bytes.as_ptr().addr(), bytes.len(), self.way())
     }
 }
 
