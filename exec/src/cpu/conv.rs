@@ -9,7 +9,8 @@
 )]
 
 use super::gemm::ended;
-use super::kernel::{Panels, ROWS, Tile as Sums, pack, packed};
+use super::kernel::{Panels, Sizes, Tile as Sums, pack, packed};
+use super::layout::{lay_out, valid};
 use super::packed::{Packed, Shape};
 use super::{floats, floats_mut, functions};
 use crate::reference::Operand;
@@ -25,7 +26,7 @@ pub(super) fn is_depthwise(conv: &Conv) -> bool {
     conv.operands == 1 && conv.results == 1 && conv.groups > 1
 }
 
-fn depth(conv: &Conv) -> usize {
+pub(super) fn depth(conv: &Conv) -> usize {
     conv.operands * conv.slides[0].kernel * conv.slides[1].kernel
 }
 
@@ -34,30 +35,31 @@ fn positions(conv: &Conv) -> usize {
 }
 
 /// Positions of a panel.
-fn across(conv: &Conv, width: usize) -> usize {
+fn across(conv: &Conv, sizes: Sizes) -> usize {
     if conv.layout == Layout::ChannelsFirst {
-        width
+        sizes.width
     } else {
-        ROWS
+        sizes.rows
     }
 }
 
 /// Positions that are laid out at a time: whole panels.
-fn tile(conv: &Conv, width: usize) -> usize {
-    let across = across(conv, width);
+fn tile(conv: &Conv, sizes: Sizes) -> usize {
+    let across = across(conv, sizes);
     let panels = TILE / (depth(conv) * across).max(1);
     panels.clamp(1, positions(conv).div_ceil(across).max(1)) * across
 }
 
 /// Elements that are needed beside operands and result: panels of positions, and those of weights that are no constant.
-pub(super) fn workspace(conv: &Conv, width: usize) -> usize {
+pub(super) fn workspace(conv: &Conv, sizes: Sizes, made: bool) -> usize {
     if is_depthwise(conv) {
         return 0;
     }
-    let weights = Shape::of_conv(conv, width).map_or(0, |shape| shape.panels());
-    depth(conv)
-        .saturating_mul(tile(conv, width))
-        .saturating_add(weights)
+    let weights = Shape::of_conv(conv, sizes).filter(|_| !made);
+    let weights = weights.map_or(0, |shape| shape.panels());
+    let tile = tile(conv, sizes);
+    let laid = depth(conv).saturating_add(1).saturating_mul(tile);
+    laid.saturating_add(weights)
 }
 
 /// Nothing where the reference has to do it.
@@ -65,7 +67,7 @@ pub(super) fn run(
     conv: &Conv,
     operands: &[Operand<'_>],
     result: &mut [u8],
-    (made, workspace, width): (&Packed, &mut [f32], usize),
+    (made, workspace, sizes): (&Packed, &mut [f32], Sizes),
 ) -> Option<()> {
     let image = floats(operands, 0)?;
     let bias = if conv.bias {
@@ -84,10 +86,14 @@ pub(super) fn run(
         wide(|| depthwise(conv, image, weight, bias, result));
         return Some(());
     }
-    let shape = Shape::of_conv(conv, width)?;
+    let shape = Shape::of_conv(conv, sizes)?;
     let result = floats_mut(result)?;
     let constant = made.get(&shape, operands[1]);
-    let (laid, own) = workspace.split_at_mut(depth(conv) * tile(conv, width));
+    if self::workspace(conv, sizes, constant.is_some()) > workspace.len() {
+        return None;
+    }
+    let (laid, rest) = workspace.split_at_mut(depth(conv) * tile(conv, sizes));
+    let (line, own) = rest.split_at_mut(tile(conv, sizes));
     for group in 0..conv.groups {
         let weights = if let Some(panels) = constant {
             &panels[group * shape.panels()..][..shape.panels()]
@@ -104,17 +110,17 @@ pub(super) fn run(
         };
         for batch in 0..conv.batch {
             let all = positions(conv);
-            for first in (0..all).step_by(tile(conv, width)) {
-                let count = tile(conv, width).min(all - first);
+            for first in (0..all).step_by(tile(conv, sizes)) {
+                let count = tile(conv, sizes).min(all - first);
                 let at = At {
                     batch,
                     group,
                     first,
                     count,
                 };
-                let laid = &mut laid[..packed(count, depth(conv), across(conv, width))];
-                wide(|| lay_out(conv, at, image, laid, width));
-                multiply(conv, at, (weights, laid, bias), result, width);
+                let laid = &mut laid[..packed(count, depth(conv), across(conv, sizes))];
+                wide(|| lay_out(conv, at, image, (laid, line), sizes));
+                multiply(conv, at, (weights, laid, bias), result, sizes);
             }
         }
     }
@@ -123,11 +129,11 @@ pub(super) fn run(
 
 /// Some positions of one group of one image.
 #[derive(Clone, Copy)]
-struct At {
-    batch: usize,
-    group: usize,
-    first: usize,
-    count: usize,
+pub(super) struct At {
+    pub(super) batch: usize,
+    pub(super) group: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
 }
 
 /// Products of the panels, with bias and activation.
@@ -136,7 +142,7 @@ fn multiply(
     at: At,
     (weights, laid, bias): (&[f32], &[f32], Option<&[f32]>),
     result: &mut [f32],
-    width: usize,
+    sizes: Sizes,
 ) {
     let outs = conv.groups * conv.results;
     let (all, channel) = (positions(conv), at.group * conv.results);
@@ -144,14 +150,19 @@ fn multiply(
         let place = (at.batch * outs + channel) * all + at.first;
         Arch::new().dispatch(Panels {
             depth: depth(conv),
-            width,
+            sizes,
             rows: weights,
             columns: laid,
+            rows_first: true,
             end: |row: usize, column: usize, tile: &Sums| {
-                let left = column * width;
-                let columns = width.min(at.count - left);
-                for (r, sums) in tile.iter().enumerate().take(conv.results - row * ROWS) {
-                    let r = row * ROWS + r;
+                let left = column * sizes.width;
+                let columns = sizes.width.min(at.count - left);
+                for (r, sums) in tile
+                    .iter()
+                    .enumerate()
+                    .take((conv.results - row * sizes.rows).min(sizes.rows))
+                {
+                    let r = row * sizes.rows + r;
                     let start = bias.map_or(0.0, |bias| bias[channel + r]);
                     let to = &mut result[place + r * all + left..][..columns];
                     for (to, sum) in to.iter_mut().zip(sums) {
@@ -166,14 +177,19 @@ fn multiply(
     let place = (at.batch * all + at.first) * outs + channel;
     Arch::new().dispatch(Panels {
         depth: depth(conv),
-        width,
+        sizes,
         rows: laid,
         columns: weights,
+        rows_first: false,
         end: |row: usize, column: usize, tile: &Sums| {
-            let left = column * width;
-            let columns = width.min(conv.results - left);
-            for (r, sums) in tile.iter().enumerate().take(at.count - row * ROWS) {
-                let to = &mut result[place + (row * ROWS + r) * outs + left..][..columns];
+            let left = column * sizes.width;
+            let columns = sizes.width.min(conv.results - left);
+            for (r, sums) in tile
+                .iter()
+                .enumerate()
+                .take((at.count - row * sizes.rows).min(sizes.rows))
+            {
+                let to = &mut result[place + (row * sizes.rows + r) * outs + left..][..columns];
                 to.copy_from_slice(&sums[..columns]);
                 if let Some(bias) = bias {
                     for (to, bias) in to.iter_mut().zip(&bias[channel + left..]) {
@@ -184,93 +200,6 @@ fn multiply(
             }
         },
     });
-}
-
-/// What the weights of each position meet, in order of the weight's axes: panels of positions.
-#[inline(always)]
-fn lay_out(conv: &Conv, at: At, image: &[f32], laid: &mut [f32], width: usize) {
-    let [h, w] = conv.slides;
-    let (ins, size) = (conv.groups * conv.operands, h.input * w.input);
-    let window = h.kernel * w.kernel;
-    if conv.layout == Layout::ChannelsFirst {
-        let base = (at.batch * ins + at.group * conv.operands) * size;
-        for (panel, to) in laid.chunks_exact_mut(depth(conv) * width).enumerate() {
-            let first = at.first + panel * width;
-            let count = width.min(at.first + at.count - first);
-            for (k, row) in to.chunks_exact_mut(width).enumerate() {
-                let (operand, ky, kx) = (k / window, k / w.kernel % h.kernel, k % w.kernel);
-                let plane = &image[base + operand * size..][..size];
-                laid_row(conv, first, (ky, kx), plane, &mut row[..count]);
-                row[count..].fill(0.0);
-            }
-        }
-        return;
-    }
-    let base = at.batch * size * ins + at.group * conv.operands;
-    for (panel, to) in laid.chunks_exact_mut(depth(conv) * ROWS).enumerate() {
-        for row in 0..ROWS {
-            let position = panel * ROWS + row;
-            let (y, x) = (
-                (at.first + position) / w.output,
-                (at.first + position) % w.output,
-            );
-            for (k, part) in to.chunks_exact_mut(conv.operands * ROWS).enumerate() {
-                let inside = h.at(y, k / w.kernel).zip(w.at(x, k % w.kernel));
-                let inside = inside.filter(|_| position < at.count);
-                let part = part.iter_mut().skip(row).step_by(ROWS);
-                match inside {
-                    Some((y, x)) => {
-                        let from = &image[base + (y * w.input + x) * ins..][..conv.operands];
-                        part.zip(from).for_each(|(to, from)| *to = *from);
-                    }
-                    None => part.for_each(|to| *to = 0.0),
-                }
-            }
-        }
-    }
-}
-
-/// What one weight meets, at consecutive positions.
-#[inline(always)]
-fn laid_row(conv: &Conv, first: usize, (ky, kx): (usize, usize), plane: &[f32], row: &mut [f32]) {
-    let [h, w] = conv.slides;
-    let (low, high) = valid(conv, kx);
-    let mut done = 0;
-    while done < row.len() {
-        let (y, x) = ((first + done) / w.output, (first + done) % w.output);
-        let count = (w.output - x).min(row.len() - done);
-        let part = &mut row[done..done + count];
-        done += count;
-        let Some(y) = h.at(y, ky) else {
-            part.fill(0.0);
-            continue;
-        };
-        let line = &plane[y * w.input..][..w.input];
-        let (low, high) = (low.clamp(x, x + count), high.clamp(x, x + count));
-        part[..low - x].fill(0.0);
-        part[high.max(low) - x..].fill(0.0);
-        if low < high {
-            let begin = low * w.stride + kx * w.dilation - w.pad;
-            let part = &mut part[low - x..high - x];
-            if w.stride == 1 {
-                part.copy_from_slice(&line[begin..begin + part.len()]);
-            } else {
-                for (to, from) in part.iter_mut().zip(line[begin..].iter().step_by(w.stride)) {
-                    *to = *from;
-                }
-            }
-        }
-    }
-}
-
-/// The positions of a row at which the window's element `kx` is within the image.
-#[inline(always)]
-fn valid(conv: &Conv, kx: usize) -> (usize, usize) {
-    let w = conv.slides[1];
-    let offset = kx * w.dilation;
-    let low = w.pad.saturating_sub(offset).div_ceil(w.stride);
-    let room = (w.input + w.pad).saturating_sub(offset);
-    (low, room.div_ceil(w.stride).min(w.output))
 }
 
 /// One plane for each channel, row by row.

@@ -6,7 +6,7 @@
 )]
 
 use super::functions::{self, dot};
-use super::kernel::{Panels, ROWS, Tile, pack, packed};
+use super::kernel::{Panels, Sizes, Tile, pack, packed};
 use super::packed::{Packed, Shape};
 use super::{floats, floats_mut};
 use crate::reference::Operand;
@@ -14,16 +14,31 @@ use crate::vector::wide;
 use bayplan_graph::kernel::{Bias, MatMul, Unary};
 use pulp::Arch;
 
-/// Rows of the left operand that are laid out at a time: their panels stay in the cache.
-const BLOCK: usize = 16 * ROWS;
+/// Elements of the left operand that are laid out at a time, about: they stay in the cache.
+const BLOCK: usize = 1 << 18;
+
+/// Rows that are laid out at a time: whole panels.
+fn block(product: &MatMul, sizes: Sizes) -> usize {
+    let panels = BLOCK / (product.k * sizes.rows).max(1);
+    panels.clamp(1, product.m.div_ceil(sizes.rows).max(1)) * sizes.rows
+}
+
+/// Elements of a block of rows.
+fn block_elements(product: &MatMul, sizes: Sizes) -> usize {
+    block(product, sizes).saturating_mul(product.k)
+}
 
 /// Elements that are needed beside operands and result: a block of rows, and the columns where they are no constant.
-pub(super) fn workspace(product: &MatMul, width: usize) -> usize {
+pub(super) fn workspace(product: &MatMul, sizes: Sizes, made: bool) -> usize {
     if product.m <= 1 {
         return 0;
     }
-    let rows = packed(product.m.min(BLOCK), product.k, ROWS);
-    rows.saturating_add(packed(product.n, product.k, width))
+    let columns = if made {
+        0
+    } else {
+        packed(product.n, product.k, sizes.width)
+    };
+    block_elements(product, sizes).saturating_add(columns)
 }
 
 /// Nothing where the reference has to do it.
@@ -31,7 +46,7 @@ pub(super) fn run(
     product: &MatMul,
     operands: &[Operand<'_>],
     result: &mut [u8],
-    (made, workspace, width): (&Packed, &mut [f32], usize),
+    (made, workspace, sizes): (&Packed, &mut [f32], Sizes),
 ) -> Option<()> {
     let a = floats(operands, 0)?;
     let bias = match product.bias {
@@ -43,9 +58,17 @@ pub(super) fn run(
     if product.k == 0 || functions::is_missing(product.then) {
         return None;
     }
-    let shape = Shape::of_product(product, width);
+    let shape = Shape::of_product(product, sizes);
     let constant = shape.and_then(|shape| made.get(&shape, operands[1]));
-    let (rows, columns) = workspace.split_at_mut(workspace_rows(product));
+    if self::workspace(product, sizes, constant.is_some()) > workspace.len() {
+        return None;
+    }
+    let rows = if m > 1 {
+        block_elements(product, sizes)
+    } else {
+        0
+    };
+    let (rows, columns) = workspace.split_at_mut(rows);
     for one in 0..product.count()? {
         let (from_a, from_b) = origin(product, one);
         let c = &mut result[one * m * n..][..m * n];
@@ -62,20 +85,13 @@ pub(super) fn run(
             panels
         } else {
             let b = &floats(operands, 1)?[from_b..];
-            let columns = &mut columns[..packed(n, product.k, width)];
-            wide(|| pack_columns(product, b, columns, width));
+            let columns = &mut columns[..packed(n, product.k, sizes.width)];
+            wide(|| pack_columns(product, b, columns, sizes.width));
             &*columns
         };
-        blocks(product, &a[from_a..], panels, bias, (rows, c, width));
+        blocks(product, &a[from_a..], panels, bias, (rows, c, sizes));
     }
     Some(())
-}
-
-fn workspace_rows(product: &MatMul) -> usize {
-    if product.m <= 1 {
-        return 0;
-    }
-    packed(product.m.min(BLOCK), product.k, ROWS)
 }
 
 /// Where the operands of one product of the batch begin.
@@ -116,29 +132,31 @@ fn blocks(
     a: &[f32],
     panels: &[f32],
     bias: Option<(Bias, &[f32])>,
-    (rows, c, width): (&mut [f32], &mut [f32], usize),
+    (rows, c, sizes): (&mut [f32], &mut [f32], Sizes),
 ) {
     let n = product.n;
-    for first in (0..product.m).step_by(BLOCK) {
-        let count = BLOCK.min(product.m - first);
-        let rows = &mut rows[..packed(count, product.k, ROWS)];
+    let block = block(product, sizes);
+    for first in (0..product.m).step_by(block) {
+        let count = block.min(product.m - first);
+        let rows = &mut rows[..packed(count, product.k, sizes.rows)];
         wide(|| {
-            pack((count, product.k, ROWS), rows, |m, k| {
+            pack((count, product.k, sizes.rows), rows, |m, k| {
                 a[(first + m) * product.a.0 + k * product.a.1]
             });
         });
         Arch::new().dispatch(Panels {
             depth: product.k,
-            width,
+            sizes,
             rows,
             columns: panels,
+            rows_first: false,
             end: |row: usize, column: usize, tile: &Tile| {
-                let (top, left) = (first + row * ROWS, column * width);
-                let columns = width.min(n - left);
+                let (top, left) = (first + row * sizes.rows, column * sizes.width);
+                let columns = sizes.width.min(n - left);
                 for (r, sums) in tile
                     .iter()
                     .enumerate()
-                    .take((first + count - top).min(ROWS))
+                    .take((first + count - top).min(sizes.rows))
                 {
                     let to = &mut c[(top + r) * n + left..][..columns];
                     ended_row(product, &sums[..columns], bias, (top + r, left), to);

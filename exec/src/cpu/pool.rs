@@ -28,6 +28,7 @@ pub(super) fn run(
     if functions::is_missing(pool.then) {
         return None;
     }
+    let workspace = workspace.get_mut(..self::workspace(pool))?;
     let average = match pool.pooling {
         Pooling::Max => false,
         Pooling::Average => true,
@@ -49,7 +50,7 @@ fn planes(pool: &Pool, average: bool, image: &[f32], result: &mut [f32], workspa
     let [h, w] = pool.slides;
     let (size, all) = (h.input * w.input, h.output * w.output);
     let start = if average { 0.0 } else { f32::NEG_INFINITY };
-    let joined = &mut workspace[..w.input];
+    let joined = workspace;
     for plane in 0..pool.batch * pool.channels {
         let from = &image[plane * size..][..size];
         let to = &mut result[plane * all..][..all];

@@ -230,6 +230,9 @@ fn joined<const N: usize, T: Element<N>>(
                 lists[1].map(|b| &b[offsets[1]..]),
             );
             let (to_a, to_b) = (step(0), step(1));
+            if row_by_row((a, to_a), (b, to_b), result, &join) {
+                return;
+            }
             for (place, own) in result.iter_mut().enumerate() {
                 let x = T::load(at(a, place * to_a, *own));
                 let y = T::load(at(b, place * to_b, *own));
@@ -250,6 +253,53 @@ fn joined<const N: usize, T: Element<N>>(
             *own = value.store();
         }
     });
+}
+
+/// Two operands of which each is dense, or one element again and again; false: another case.
+#[inline(always)]
+fn row_by_row<const N: usize, T: Element<N>>(
+    (a, to_a): (Option<&[[u8; N]]>, usize),
+    (b, to_b): (Option<&[[u8; N]]>, usize),
+    result: &mut [[u8; N]],
+    join: &impl Fn(T, T) -> T,
+) -> bool {
+    match (a, to_a, b, to_b) {
+        (Some(a), 1, Some(b), 1) => {
+            for ((to, a), b) in result.iter_mut().zip(a).zip(b) {
+                *to = join(T::load(*a), T::load(*b)).store();
+            }
+        }
+        (Some(a), 1, Some([b, ..]), 0) => {
+            let b = T::load(*b);
+            for (to, a) in result.iter_mut().zip(a) {
+                *to = join(T::load(*a), b).store();
+            }
+        }
+        (Some([a, ..]), 0, Some(b), 1) => {
+            let a = T::load(*a);
+            for (to, b) in result.iter_mut().zip(b) {
+                *to = join(a, T::load(*b)).store();
+            }
+        }
+        (None, 1, Some(b), 1) => {
+            for (to, b) in result.iter_mut().zip(b) {
+                *to = join(T::load(*to), T::load(*b)).store();
+            }
+        }
+        (None, 1, Some([b, ..]), 0) => {
+            let b = T::load(*b);
+            for to in result {
+                *to = join(T::load(*to), b).store();
+            }
+        }
+        (Some(a), 1, None, 1) => {
+            for (to, a) in result.iter_mut().zip(a) {
+                *to = join(T::load(*a), T::load(*to)).store();
+            }
+        }
+        _ => return false,
+    }
+    true
 }
 
 fn compare(
