@@ -2,7 +2,6 @@
 import csv
 import json
 import os
-import re
 import subprocess
 import tempfile
 
@@ -32,13 +31,7 @@ def run(command, model, feeds, flags=(), device="reference"):
         if done.returncode:
             raise RuntimeError(f"exit {done.returncode}: {done.stderr}")
         report = json.loads(done.stdout)
-        names = report["output_sha256"]
-        return {name: np.load(f"{folder}/out/{plain(name)}.npy") for name in names}, report
-
-
-def plain(name):
-    """The file name that the command makes of a tensor's name."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", name)
+        return {name: np.load(path) for name, path in report["output_files"].items()}, report
 
 
 def difference(ours, theirs):
