@@ -16,9 +16,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = DeviceName::Auto, value_name = "DEVICE")]
     pub(crate) device: DeviceName,
     /// Run N times, for times and to see that nothing changes
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = times)]
     pub(crate) repeat: u64,
-    /// Write every output here, as NAME.npy
+    /// Write every output here, as NAME.npy; the folder is made if need be
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output_dir: Option<PathBuf>,
     /// Run there as well and tell the largest difference
@@ -38,6 +38,14 @@ pub(crate) struct RunArgs {
     pub(crate) poison: bool,
     #[command(flatten)]
     pub(crate) planning: Planning,
+}
+
+/// A number of runs.
+fn times(text: &str) -> Result<u64, String> {
+    match whole(text)? {
+        0 => Err("a model runs once at least".into()),
+        times => Ok(times),
+    }
 }
 
 /// A device.

@@ -2,6 +2,7 @@
 
 mod data;
 mod kept;
+mod refused;
 mod show;
 mod slowest;
 
@@ -9,17 +10,14 @@ use crate::args::{DeviceName, Planning, RunArgs};
 use crate::failure::{Diagnostic, Failure};
 use crate::input::{self, Computed, Input, Model};
 use crate::report::Out;
-use crate::report::grid::visible;
 use crate::report::progress::Bar;
 use crate::session::{self, Session};
-use crate::units::{exact, grouped};
 use bayplan_exec::cpu::Cpu;
 use bayplan_exec::poison::{self, Poison};
 use bayplan_exec::reference::Reference;
 use bayplan_exec::run::{Fault, Given, Unwatched, Watcher, run as execute};
-use bayplan_exec::{Device, Memory, Program, ProgramError, Weights};
+use bayplan_exec::{Device, Memory, Program, Weights};
 use bayplan_graph::Profile;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Everything that a run needs.
@@ -52,13 +50,14 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
     let side = session.graph.as_ref().expect("it is the plan of a graph");
     let computed = model.compute()?;
     let program = Program::new(&side.certified, &computed.compute);
-    let program = program.map_err(|error| unbuilt(&error))?;
+    let program = program.map_err(|error| refused::unbuilt(&error))?;
     let shown = show::Shown::new(args, &session, &program);
-    within(args, &shown)?;
+    refused::within(args.budget, &shown)?;
     if args.dry_run {
         return show::commands(&program, &shown, out);
     }
     let inputs = data::inputs(&program, &data, &computed.inputs)?;
+    let files = kept::files(args, &program, &data)?;
     let weights = {
         let bar = Bar::new("loading weights");
         let tick = |done, of| bar.share(done, of);
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
         inputs,
     };
     let mut device = device(args.device, &ready, &computed);
-    let ran = ready.repeated(&mut *device, args.repeat.max(1))?;
+    let ran = ready.repeated(&mut *device, args.repeat)?;
     let difference = args.compare.map(|_| ready.compared(&ran)).transpose()?;
     let slowest = args
         .slowest
@@ -86,9 +85,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
         .poison
         .then(|| ready.poisoned(&mut *device))
         .transpose()?;
-    if let Some(folder) = &args.output_dir {
-        kept::write(folder, &ready.program, &ran.outputs, &args.model)?;
-    }
+    kept::write(&files, &ready.program, &ran.outputs)?;
     let told = show::Told {
         device: device.name(),
         difference,
@@ -96,6 +93,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
         given: &data,
         own: &computed.inputs,
         slowest,
+        files: &files,
     };
     show::ran(&ready, &ran, &shown, &told, out)?;
     if poisoned == Some(false) {
@@ -137,55 +135,6 @@ fn planned(args: &RunArgs, planning: &Planning, model: Model) -> Result<(Session
     part.must_be_for(&model.graph)
         .map_err(|error| no(error.to_string()))?;
     Ok((session::from_file(shown, *file)?, model))
-}
-
-/// Refused before a byte is taken.
-fn within(args: &RunArgs, shown: &show::Shown<'_>) -> Result<(), Failure> {
-    let Some(budget) = args.budget else {
-        return Ok(());
-    };
-    let needed = shown.arenas.saturating_add(shown.weights);
-    if needed <= budget {
-        return Ok(());
-    }
-    let title = format!(
-        "{} do not suffice: arenas and weights take {}",
-        exact(budget),
-        exact(needed)
-    );
-    Err(Diagnostic::new("E0701", title)
-        .note(format!(
-            "arenas {}, weights {}",
-            grouped(shown.arenas),
-            grouped(shown.weights)
-        ))
-        .note("nothing was allocated")
-        .help("a larger --budget; streaming weights within a budget is not built yet")
-        .no())
-}
-
-fn unbuilt(error: &ProgramError) -> Failure {
-    const SHOWN: usize = 12;
-    let ProgramError::Unsupported(missing) = error else {
-        return Diagnostic::new("E0901", error.to_string())
-            .help("this is a defect of bayplan, not of your file: please report it")
-            .defect();
-    };
-    let title = format!("{} of its operators cannot be run", missing.len());
-    let mut told = Diagnostic::new("E1001", title);
-    for (name, why) in missing.iter().take(SHOWN) {
-        told = told.note(format!(
-            "`{}`: {}: {}",
-            visible(name),
-            visible(&why.op),
-            why.why
-        ));
-    }
-    if missing.len() > SHOWN {
-        told = told.note(format!("and {} more", missing.len() - SHOWN));
-    }
-    told.help("it can be planned all the same: `bayplan plan`")
-        .cannot()
 }
 
 fn device<'r>(
@@ -298,21 +247,4 @@ impl Ready<'_> {
         }
         Ok(survived && outcomes[0] == outcomes[1])
     }
-}
-
-/// The name of a file for a tensor's name.
-fn file_name(name: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "._-".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    name.chars().map(plain).collect()
-}
-
-/// Refuses to write over the model.
-fn write(path: &Path, model: &Path, contents: &[u8]) -> Result<(), Failure> {
-    super::write_bytes(path, &[model], contents)
 }

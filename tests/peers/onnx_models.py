@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Compares `bayplan run` with ONNX Runtime on real models: numbers, and that they depend on what they should.
 
-usage: onnx_models.py BAYPLAN --models FOLDER... [--only NAME...] [--seed N]
+usage: onnx_models.py BAYPLAN --models FOLDER... [--only NAME...] [--set SET] [--device DEVICE] [--seed N]
 
 Every model runs on seeded inputs here, and in ONNX Runtime with graph optimizations off and on. The largest
 difference must be at most 1e-3 of the largest value. Another input must give another output, and so must
 another byte in a weight. Networks with constant weights get seeded ones first (`reweigh.py`); those with
 1,000 classes must tell more than 900 values apart. A model that is in none of the folders is skipped, and
-said to be.
+said to be; with --set (ci, core, full: those of tests/corpus/fetch) those of the set may not be.
 Needs numpy, onnx, onnxruntime.
 
 Exit status: 0 all agree; 1 some do not; 2 usage, or nothing was compared.
@@ -115,8 +115,9 @@ def shown(outputs):
 class Comparison:
     """One model: what was wrong with it."""
 
-    def __init__(self, command, folder, seed):
-        self.command, self.folder, self.seed = command, folder, seed
+    def __init__(self, chosen, folder):
+        self.command, self.device, self.seed = chosen.command, chosen.device, chosen.seed
+        self.folder = folder
         self.wrong = []
 
     def check(self, holds, what):
@@ -128,7 +129,7 @@ class Comparison:
         onnx.save(model, path)
         # A .npy says the shape of its input, too.
         rest = [f for f, before in zip(flags, [""] + flags) if "--input" not in (f, before)]
-        outputs, report = ours.run(self.command, path, feeds, rest)
+        outputs, report = ours.run(self.command, path, feeds, rest, self.device)
         return outputs, report, path
 
     def model(self, path, name):
@@ -168,17 +169,20 @@ def main():
     parser.add_argument("command")
     parser.add_argument("--models", nargs="+", required=True, metavar="FOLDER")
     parser.add_argument("--only", nargs="+", default=MODELS, metavar="NAME")
+    parser.add_argument("--set", choices=["ci", "core", "full"])
+    parser.add_argument("--device", default="reference")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
-    wrong, compared = [], 0
+    wrong, compared, required = [], 0, ours.pinned(chosen.set)
     print(f"{'model':26} {'plain':>9} {'optimized':>9}  {'weights':6} {'distinct values':18} {'arena':>11}")
     for name in chosen.only:
         path = ours.found(name + ".onnx", chosen.models)
         if path is None:
             print(f"{name:26} skipped: in none of the folders")
+            wrong += [f"{name}: missing"] if f"{name}.onnx" in required else []
             continue
         with tempfile.TemporaryDirectory() as folder:
-            comparison = Comparison(chosen.command, folder, chosen.seed)
+            comparison = Comparison(chosen, folder)
             try:
                 line = comparison.model(path, name)
             except (ours.Refused, RuntimeError) as error:
@@ -187,7 +191,7 @@ def main():
         compared += 1
         print(f"{name:26} {line}", flush=True)
         wrong += [f"{name}: {why}" for why in comparison.wrong]
-    print("\n".join(wrong) if wrong else f"all {compared} agree")
+    print("\n".join(wrong) if wrong else f"all {compared} agree on {chosen.device}")
     return 2 if not compared else int(bool(wrong))
 
 

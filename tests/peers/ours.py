@@ -2,12 +2,12 @@
 import csv
 import json
 import os
-import re
 import subprocess
 import tempfile
 
 import numpy as np
 
+PINS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "corpus", "pins.csv")
 # Exit code of a model that cannot be run; its operators are listed.
 CANNOT = 2
 
@@ -31,13 +31,7 @@ def run(command, model, feeds, flags=(), device="reference"):
         if done.returncode:
             raise RuntimeError(f"exit {done.returncode}: {done.stderr}")
         report = json.loads(done.stdout)
-        names = report["output_sha256"]
-        return {name: np.load(f"{folder}/out/{plain(name)}.npy") for name in names}, report
-
-
-def plain(name):
-    """The file name that the command makes of a tensor's name."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", name)
+        return {name: np.load(path) for name, path in report["output_files"].items()}, report
 
 
 def difference(ours, theirs):
@@ -66,6 +60,14 @@ def flags_of(table, model):
             if (row["model"], row["format"]) == (model, "onnx"):
                 return row["flags"].split()
     return []
+
+
+def pinned(chosen):
+    """The files of a set of `tests/corpus/fetch`, and of those before it; none for no set."""
+    sets = ["ci", "core", "full"]
+    wanted = sets[: sets.index(chosen) + 1] if chosen else []
+    with open(PINS, newline="", encoding="utf-8") as file:
+        return {os.path.basename(row["file"]) for row in csv.DictReader(file) if row["set"] in wanted}
 
 
 def found(name, folders):

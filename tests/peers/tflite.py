@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares `bayplan run` with the stock runtimes on .tflite models: real ones, and small ones of one operator each.
 
-usage: tflite.py BAYPLAN [--models FOLDER...] [--only NAME...] [--seeds N]
+usage: tflite.py BAYPLAN [--models FOLDER...] [--only NAME...] [--set SET] [--device DEVICE] [--seeds N]
 
 Models run on seeded inputs here and in LiteRT with its reference kernels; `tflm_person_detect_int8`, which LiteRT
 refuses, in tflite-micro. Floats may differ by 1e-3 of the largest value, everything else must be equal; another
-input must give another output. A model that is in none of the folders is skipped, and said to be. Without --models
-the small ones of `tflite_operators.py` are compared.
+input must give another output. A model that is in none of the folders is skipped, and said to be; with --set (ci,
+core, full: those of tests/corpus/fetch) those of the set may not be. Without --models the small ones of
+`tflite_operators.py` are compared.
 Needs numpy, ai-edge-litert, flatbuffers, and for the one model tflite-micro.
 
 Exit status: 0 all agree; 1 some do not; 2 usage, or nothing was compared.
@@ -146,33 +147,33 @@ def told(mine, theirs):
     return f"{(mine != theirs).sum()} of {theirs.size} differ", apart == 0
 
 
-def compared(command, content, stock, feeds):
+def compared(chosen, content, stock, feeds):
     """Words about one run, whether it is well, and the stock runtime's outputs."""
     inputs, outputs = names(content)
     theirs = stock.run(feeds)
     with tempfile.TemporaryDirectory() as folder:
         model = pathlib.Path(folder, "model.tflite")
         model.write_bytes(content)
-        mine, _ = ours.run(command, str(model), dict(zip(inputs, feeds)))
+        mine, _ = ours.run(chosen.bayplan, str(model), dict(zip(inputs, feeds)), device=chosen.device)
     verdicts = [told(mine[name], there) for name, there in zip(outputs, theirs)]
     return [word for word, _ in verdicts], all(well for _, well in verdicts), theirs
 
 
-def real(command, path, seeds):
+def real(chosen, path):
     """Whether a real model is well; prints a line."""
     content = path.read_bytes()
     if path.stem in FADED:
         content = strengthened(content)
     stock = (Micro if path.stem == MICRO else LiteRt)(content)
     words, well, seen = [], True, set()
-    for seed in range(seeds):
+    for seed in range(chosen.seeds):
         rng = np.random.default_rng(seed)
         # Every other seed dark, so that not all of them saturate alike.
         bounds = (-1.0, 1.0) if seed % 2 == 0 else (0.0, 0.3)
         feeds = [values(rng, known["dtype"], known["shape"], *bounds) for known in stock.inputs]
         if seed % 2:
             feeds = [feed // 4 if feed.dtype.itemsize == 1 else feed for feed in feeds]
-        more, fine, theirs = compared(command, content, stock, feeds)
+        more, fine, theirs = compared(chosen, content, stock, feeds)
         words, well = words + more, well and fine
         seen.add(b"".join(there.tobytes() for there in theirs))
     if len(seen) < 2:
@@ -181,7 +182,7 @@ def real(command, path, seeds):
     return well
 
 
-def small(command):
+def small(chosen):
     """How many small models are well, and how many are not."""
     well = wrong = 0
     for case in tflite_operators.cases():
@@ -196,7 +197,7 @@ def small(command):
             for known in given
         ]
         try:
-            words, fine, _ = compared(command, content, LiteRt(content), feeds)
+            words, fine, _ = compared(chosen, content, LiteRt(content), feeds)
         except ours.Refused as why:
             words, fine = [str(why)], False
         well, wrong = well + fine, wrong + (not fine)
@@ -211,24 +212,30 @@ def main():
     parser.add_argument("bayplan", metavar="BAYPLAN")
     parser.add_argument("--models", nargs="+", default=[], metavar="FOLDER")
     parser.add_argument("--only", nargs="+", default=MODELS, metavar="NAME")
+    parser.add_argument("--set", choices=["ci", "core", "full"])
+    parser.add_argument("--device", default="reference")
     parser.add_argument("--seeds", type=int, default=3, metavar="N")
-    args = parser.parse_args()
-    if not args.models:
-        well, wrong = small(args.bayplan)
+    chosen = parser.parse_args()
+    if not chosen.models:
+        well, wrong = small(chosen)
         sys.exit(1 if wrong else 0 if well else 2)
-    well = wrong = 0
-    for name in args.only:
-        path = ours.found(f"{name}.tflite", args.models)
+    well, wrong, required = 0, 0, ours.pinned(chosen.set)
+    for name in chosen.only:
+        path = ours.found(f"{name}.tflite", chosen.models)
         if path is None:
             print(f"skipped {name}: in none of the folders")
+            wrong += f"{name}.tflite" in required
             continue
         try:
-            fine = real(args.bayplan, pathlib.Path(path), args.seeds)
+            fine = real(chosen, pathlib.Path(path))
         except ours.Refused as why:
             print(f"DIFFERS {name}: {why}", flush=True)
             fine = False
+        except ImportError as why:
+            print(f"skipped {name}: {why}")
+            continue
         well, wrong = well + fine, wrong + (not fine)
-    print(f"{well} of {well + wrong} models agree")
+    print(f"{well} of {well + wrong} models agree on {chosen.device}")
     sys.exit(1 if wrong else 0 if well else 2)
 
 

@@ -32,6 +32,16 @@ pub(super) enum Data {
     Random(u64),
 }
 
+impl Data {
+    /// The file that it was read from.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Array { path, .. } | Self::Raw { path, .. } => Some(path),
+            Self::Random(_) => None,
+        }
+    }
+}
+
 /// Splits `--input` into shapes, which reading wants, and data. A .npy of an .onnx model says the shape, too.
 pub(super) fn split(args: &RunArgs) -> Result<(Planning, BTreeMap<String, Data>), Failure> {
     let mut planning = args.planning.clone();
@@ -56,7 +66,10 @@ pub(super) fn split(args: &RunArgs) -> Result<(Planning, BTreeMap<String, Data>)
         if let (Data::Array { shape, .. }, true, false) = (&read, onnx, stated) {
             kept.push((name.clone(), InputValue::Shape(shape.clone())));
         }
-        data.insert(name.clone(), read);
+        if data.insert(name.clone(), read).is_some() {
+            let title = format!("input `{}` is given data twice", visible(name));
+            return Err(Diagnostic::new("E1002", title).cannot());
+        }
     }
     planning.reading.inputs = kept;
     Ok((planning, data))
@@ -142,18 +155,14 @@ fn filled(port: &Port, data: Option<&Data>, own: Option<&Vec<u8>>) -> Result<Vec
     match data {
         None => Ok(own.cloned().unwrap_or_else(|| random(port, SEED))),
         Some(Data::Random(seed)) => Ok(random(port, *seed)),
-        Some(Data::Raw { path, bytes }) if bytes.len() == port.bytes => {
-            let _ = path;
+        Some(Data::Raw { path, bytes }) => {
+            if bytes.len() != port.bytes {
+                let (found, wanted) = (grouped(bytes.len() as u64), grouped(port.bytes as u64));
+                let why = format!("`{path}` has {found} bytes, the model wants {wanted}");
+                return Err(misfit(port, &why).help(SHAPES).cannot());
+            }
             Ok(bytes.clone())
         }
-        Some(Data::Raw { path, bytes }) => Err(misfit(
-            port,
-            &format!(
-                "`{path}` has {} bytes instead of {}",
-                grouped(bytes.len() as u64),
-                grouped(port.bytes as u64)
-            ),
-        )),
         Some(Data::Array {
             path,
             dtype,
@@ -162,37 +171,75 @@ fn filled(port: &Port, data: Option<&Data>, own: Option<&Vec<u8>>) -> Result<Vec
         }) => {
             let wanted = port.dtype.and_then(code);
             if wanted != Some(&dtype[..]) {
-                let wanted = port
+                let held = TYPES
+                    .into_iter()
+                    .find(|&known| code(known) == Some(&dtype[..]));
+                let held = held.map_or(dtype.clone(), |known| known.to_string());
+                let wants = port
                     .dtype
-                    .map_or("an unknown type".to_owned(), |dtype| dtype.to_string());
-                return Err(misfit(
-                    port,
-                    &format!("`{path}` holds elements of type {dtype}, the model wants {wanted}"),
-                ));
+                    .map_or("none".to_owned(), |dtype| dtype.to_string());
+                let why =
+                    format!("`{path}` holds elements of type {held}, the model wants {wants}");
+                let told = misfit(port, &why);
+                return Err(match wanted {
+                    Some(code) => told.help(format!("save array.astype(\"{code}\")")).cannot(),
+                    None => told.cannot(),
+                });
             }
-            if port.shape.as_ref().is_some_and(|wanted| wanted != shape)
-                || bytes.len() != port.bytes
-            {
-                let wanted = port.shape.clone().unwrap_or_default();
-                return Err(misfit(
-                    port,
-                    &format!("`{path}` has shape {shape:?}, the model wants {wanted:?}"),
-                ));
+            let wanted = port.shape.as_ref().unwrap_or(shape);
+            if wanted != shape || bytes.len() != port.bytes {
+                let (found, wanted) = (dims(shape), dims(wanted));
+                let why = format!("`{path}` has shape {found}, the model wants {wanted}");
+                return Err(misfit(port, &why).help(SHAPES).cannot());
             }
             Ok(bytes.clone())
         }
     }
 }
 
-fn misfit(port: &Port, why: &str) -> Failure {
-    let mut told = Diagnostic::new("E1002", format!("input `{}`: {why}", visible(&port.name)));
-    if let Some(shape) = &port.shape {
-        let dims: Vec<String> = shape.iter().map(u64::to_string).collect();
-        told = told.note(format!("its shape here is {}", dims.join("x")));
-    }
-    told.help("--input NAME=SHAPE gives an input another shape, where the model allows it")
-        .cannot()
+const SHAPES: &str = "--input NAME=SHAPE gives an input another shape, where the model allows it";
+
+/// What is wrong, and what the input is.
+fn misfit(port: &Port, why: &str) -> Diagnostic {
+    Diagnostic::new("E1002", format!("input `{}`: {why}", visible(&port.name)))
+        .note(format!("it is {} here", kind(port)))
 }
+
+/// `1x3x224x224`; `scalar`.
+fn dims(shape: &[u64]) -> String {
+    let dims: Vec<String> = shape.iter().map(u64::to_string).collect();
+    if dims.is_empty() {
+        return "scalar".into();
+    }
+    dims.join("x")
+}
+
+/// `f32 1x3x224x224`, as far as it is known.
+pub(super) fn kind(port: &Port) -> String {
+    let dtype = port.dtype.map(|dtype| dtype.to_string());
+    let shape = port.shape.as_deref().map(dims);
+    let known: Vec<String> = dtype.into_iter().chain(shape).collect();
+    if known.is_empty() {
+        return format!("{} bytes", grouped(port.bytes as u64));
+    }
+    known.join(" ")
+}
+
+/// Element types of .npy files.
+const TYPES: [DType; 12] = [
+    DType::F64,
+    DType::F32,
+    DType::F16,
+    DType::I64,
+    DType::U64,
+    DType::I32,
+    DType::U32,
+    DType::I16,
+    DType::U16,
+    DType::I8,
+    DType::U8,
+    DType::Bool,
+];
 
 /// The code of an element type in .npy files.
 pub(super) fn code(dtype: DType) -> Option<&'static str> {

@@ -1,39 +1,101 @@
 //! Outputs: files, hashes, differences.
 
-use super::data::code;
+use super::data::{Data, code};
+use crate::args::RunArgs;
 use crate::failure::{Diagnostic, Failure};
 use bayplan_exec::Program;
 use bayplan_exec::program::Port;
 use bayplan_graph::DType;
 use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Writes every output to `folder` as NAME.npy; raw bytes where .npy has no such type.
-pub(super) fn write(
-    folder: &Path,
+/// A file for every output, in a folder that is made here: NAME.npy, or NAME.raw where .npy has no such type. Outputs
+/// whose names differ only in what file names cannot have get numbers; no file may be one that is read.
+pub(super) fn files(
+    args: &RunArgs,
     program: &Program,
-    outputs: &[Vec<u8>],
-    model: &Path,
-) -> Result<(), Failure> {
+    data: &BTreeMap<String, Data>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let Some(folder) = &args.output_dir else {
+        return Ok(Vec::new());
+    };
+    let cannot = |what: String| Diagnostic::new("E0106", what);
     std::fs::create_dir_all(folder).map_err(|error| {
-        Diagnostic::new(
-            "E0106",
-            format!("cannot make `{}`: {error}", folder.display()),
-        )
+        cannot(format!(
+            "cannot make the folder `{}`: {error}",
+            folder.display()
+        ))
         .cannot()
     })?;
-    for (port, bytes) in program.outputs.iter().zip(outputs) {
-        let name = super::file_name(&port.name);
+    let read = data.values().filter_map(Data::path).map(Path::new);
+    let read: Vec<PathBuf> = read
+        .chain([args.model.as_path()])
+        .chain(args.plan.as_deref())
+        .filter_map(|path| path.canonicalize().ok())
+        .collect();
+    let files: Vec<PathBuf> = names(program)
+        .iter()
+        .map(|name| folder.join(name))
+        .collect();
+    for path in &files {
+        if path.canonicalize().is_ok_and(|path| read.contains(&path)) {
+            let what = format!("will not write `{}` over an input", path.display());
+            return Err(cannot(what).help("name another folder").cannot());
+        }
+    }
+    Ok(files)
+}
+
+/// File names of the outputs.
+fn names(program: &Program) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let ports = program.outputs.iter();
+    ports
+        .map(|port| {
+            let ending = match (port.dtype.and_then(code), &port.shape) {
+                (Some(_), Some(_)) => "npy",
+                _ => "raw",
+            };
+            unlike(&file_name(&port.name), ending, &mut taken)
+        })
+        .collect()
+}
+
+/// A name that is not taken, also where capitals do not count.
+fn unlike(stem: &str, ending: &str, taken: &mut BTreeSet<String>) -> String {
+    let first = format!("{stem}.{ending}");
+    let numbered = (2..).map(|number: u64| format!("{stem}-{number}.{ending}"));
+    let mut names = std::iter::once(first).chain(numbered);
+    let name = names.find(|name| taken.insert(name.to_ascii_lowercase()));
+    name.expect("there are more numbers than outputs")
+}
+
+/// A tensor's name without what file names cannot have.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    name.chars().map(plain).collect()
+}
+
+/// Writes every output to its file.
+pub(super) fn write(
+    files: &[PathBuf],
+    program: &Program,
+    outputs: &[Vec<u8>],
+) -> Result<(), Failure> {
+    for ((path, port), bytes) in files.iter().zip(&program.outputs).zip(outputs) {
         match (port.dtype.and_then(code), &port.shape) {
             (Some(code), Some(shape)) => {
-                super::write(
-                    &folder.join(format!("{name}.npy")),
-                    model,
-                    &array(code, shape, bytes),
-                )?;
+                crate::commands::write_bytes(path, &[], &array(code, shape, bytes))?;
             }
-            _ => super::write(&folder.join(format!("{name}.raw")), model, bytes)?,
+            _ => crate::commands::write_bytes(path, &[], bytes)?,
         }
     }
     Ok(())
@@ -128,5 +190,15 @@ mod tests {
             assert_eq!(back, bytes);
             assert_eq!((file.len() - bytes.len()) % 64, 0);
         }
+    }
+
+    #[test]
+    fn files_of_names_that_look_alike_differ() {
+        let mut taken = BTreeSet::new();
+        let mut name = |of: &str| unlike(&file_name(of), "npy", &mut taken);
+        assert_eq!(name("a/b"), "a_b.npy");
+        assert_eq!(name("a:b"), "a_b-2.npy");
+        assert_eq!(name("A b"), "A_b-3.npy");
+        assert_eq!(name("a_b-2"), "a_b-2-2.npy");
     }
 }

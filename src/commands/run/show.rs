@@ -1,6 +1,6 @@
 //! What a run says of itself.
 
-use super::data::Data;
+use super::data::{Data, kind};
 use super::kept::hash;
 use super::slowest::Slow;
 use super::{Ran, Ready};
@@ -9,10 +9,12 @@ use crate::failure::Failure;
 use crate::report::Out;
 use crate::report::grid::visible;
 use crate::session::Session;
-use crate::units::{bytes, grouped, percent};
+use crate::units::{bytes, count, grouped, percent};
 use bayplan_exec::Program;
+use bayplan_exec::program::Port;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Figures that are known before the run.
@@ -36,6 +38,8 @@ pub(super) struct Told<'a> {
     pub(super) given: &'a BTreeMap<String, Data>,
     /// Inputs that the model gives itself.
     pub(super) own: &'a BTreeMap<String, Vec<u8>>,
+    /// Where the outputs were written; empty: nowhere.
+    pub(super) files: &'a [PathBuf],
 }
 
 #[derive(Serialize)]
@@ -53,6 +57,8 @@ struct Json {
     host_allocations_per_run: u64,
     host_bytes_per_run: u64,
     output_sha256: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    output_files: BTreeMap<String, String>,
     max_rel_diff: Option<f64>,
     poison_differs: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,6 +125,7 @@ pub(super) fn ran(
     let (median, p95) = quantiles(&ran.times);
     if out.json {
         let outputs = program.outputs.iter().zip(&ran.outputs);
+        let files = program.outputs.iter().zip(told.files);
         let device = shown.arenas.saturating_add(shown.weights);
         return out.value(&Json {
             input: shown.input(),
@@ -134,6 +141,9 @@ pub(super) fn ran(
             host_bytes_per_run: ran.allocations.1,
             output_sha256: outputs
                 .map(|(port, bytes)| (port.name.clone(), hash(bytes)))
+                .collect(),
+            output_files: files
+                .map(|(port, path)| (port.name.clone(), path.display().to_string()))
                 .collect(),
             max_rel_diff: told.difference,
             poison_differs: told.poisoned.map(|same| !same),
@@ -159,92 +169,130 @@ fn lines(
     ran: &Ran,
     shown: &Shown<'_>,
     told: &Told<'_>,
-    (median, p95): (Duration, Duration),
+    quantiles: (Duration, Duration),
 ) -> Vec<String> {
-    let program = &ready.program;
     let mut lines = vec![format!(
         "run       {} on {}, profile {}",
         visible(&shown.input()),
         told.device,
         shown.profile
     )];
-    for port in &program.inputs {
+    lines.extend(inputs(&ready.program, told));
+    lines.extend(memory(ready, shown));
+    lines.extend(work(&ready.program, ran, quantiles));
+    lines.extend(outputs(&ready.program, ran, told));
+    lines.extend(verdicts(told));
+    lines
+}
+
+fn inputs(program: &Program, told: &Told<'_>) -> Vec<String> {
+    let line = |port: &Port| {
         let what = match told.given.get(&port.name) {
             None if told.own.contains_key(&port.name) => "as the model says".to_owned(),
             None => "random:1 (none was given)".to_owned(),
             Some(Data::Random(seed)) => format!("random:{seed}"),
             Some(Data::Array { path, .. } | Data::Raw { path, .. }) => visible(path),
         };
-        lines.push(format!("input     {} {}", visible(&port.name), what));
-    }
-    let others = shown.arenas - shown.arena_bytes;
-    let others = if others > 0 {
-        format!(", {} kept beside it", bytes(others))
-    } else {
-        String::new()
+        format!("input     {} {}: {what}", visible(&port.name), kind(port))
     };
-    lines.push(format!(
-        "arena     {} ({} bytes), exactly as planned{others}",
-        bytes(shown.arena_bytes),
-        grouped(shown.arena_bytes)
-    ));
-    let own = ready.weights.own_bytes();
-    lines.push(format!(
-        "weights   {}, {} of them not in place in the file",
-        bytes(shown.weights),
-        bytes(own)
-    ));
-    lines.push(format!(
-        "commands  {} dispatches, {} heap allocations in a run",
-        grouped(program.dispatches().count() as u64),
-        grouped(ran.allocations.0)
-    ));
-    let rate = program.flops() as f64 / median.as_secs_f64().max(1e-9) / 1e9;
-    let runs = ran.times.len();
-    let noun = if runs == 1 { "run" } else { "runs" };
-    lines.push(format!(
-        "time      median {}, p95 {} of {runs} {noun}, {rate:.2} GFLOP/s",
-        shown_time(median),
-        shown_time(p95)
-    ));
-    for (port, bytes) in program.outputs.iter().zip(&ran.outputs) {
-        let dims = port
-            .shape
-            .iter()
-            .flatten()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join("x");
-        lines.push(format!(
-            "output    {} {dims} sha256 {}",
-            visible(&port.name),
-            &hash(bytes)[..16]
-        ));
+    program.inputs.iter().map(line).collect()
+}
+
+/// Arenas, weights, and the budget that they keep.
+fn memory(ready: &Ready<'_>, shown: &Shown<'_>) -> Vec<String> {
+    let (arena, others) = (shown.arena_bytes, shown.arenas - shown.arena_bytes);
+    let others = match others {
+        0 => String::new(),
+        others => format!(", {} kept beside it", bytes(others)),
+    };
+    let weights = match ready.weights.own_bytes() {
+        0 => "read in place".to_owned(),
+        own => format!("{} of them computed or copied at load", bytes(own)),
+    };
+    let mut lines = vec![
+        format!(
+            "arena     {} ({} bytes), exactly as planned{others}",
+            bytes(arena),
+            grouped(arena)
+        ),
+        match shown.weights {
+            0 => "weights   none".to_owned(),
+            all => format!("weights   {}, {weights}", bytes(all)),
+        },
+    ];
+    if let Some(budget) = shown.args.budget {
+        let free = budget.saturating_sub(shown.arenas.saturating_add(shown.weights));
+        let (budget, free) = (bytes(budget), bytes(free));
+        lines.push(format!("budget    {budget} suffice, {free} to spare"));
     }
-    for slow in told.slowest.iter().flatten() {
+    lines
+}
+
+fn work(program: &Program, ran: &Ran, (median, p95): (Duration, Duration)) -> [String; 2] {
+    let dispatches = program.dispatches().count();
+    let plural = if dispatches == 1 { "" } else { "es" };
+    let rate = program.flops() as f64 / median.as_secs_f64().max(1e-9) / 1e9;
+    let rate = match format!("{rate:.2}") {
+        none if none == "0.00" => String::new(),
+        rate => format!(", {rate} GFLOP/s"),
+    };
+    let times = match ran.times.len() {
+        1 => format!("{} in one run", shown_time(median)),
+        runs => format!(
+            "median {}, p95 {} of {} runs",
+            shown_time(median),
+            shown_time(p95),
+            grouped(runs as u64)
+        ),
+    };
+    let allocations = usize::try_from(ran.allocations.0).unwrap_or(usize::MAX);
+    [
+        format!(
+            "commands  {} dispatch{plural}, {} in a run",
+            grouped(dispatches as u64),
+            count(allocations, "heap allocation")
+        ),
+        format!("time      {times}{rate}"),
+    ]
+}
+
+/// Outputs with the beginning of their hashes and their files.
+fn outputs(program: &Program, ran: &Ran, told: &Told<'_>) -> Vec<String> {
+    let line = |(at, (port, bytes)): (usize, (&Port, &Vec<u8>))| {
+        let file = told.files.get(at);
+        let file = file.map(|path| format!(", {}", visible(&path.display().to_string())));
+        let (name, file) = (visible(&port.name), file.unwrap_or_default());
+        let hash = &hash(bytes)[..16];
+        format!("output    {name} {}: sha256 {hash}{file}", kind(port))
+    };
+    let outputs = program.outputs.iter().zip(&ran.outputs);
+    outputs.enumerate().map(line).collect()
+}
+
+/// Where the time went, and what comparisons came to.
+fn verdicts(told: &Told<'_>) -> Vec<String> {
+    let slowest = told.slowest.iter().flatten().map(|slow| {
         let (name, kernel) = (visible(&slow.node), slow.kernel);
         let share = percent(slow.share);
-        lines.push(format!(
+        format!(
             "slowest   {:>8.2} ms {share:>7}  {:>7.2} GFLOP/s  {kernel:14} {name}",
             slow.ms, slow.gflops
-        ));
-    }
-    if let Some(difference) = told.difference {
-        lines.push(format!(
-            "compared  largest difference {difference:.3e} of the largest value"
-        ));
-    }
-    match told.poisoned {
-        Some(true) => lines.push("poison    two patterns, the same outputs".into()),
-        Some(false) => lines.push("poison    two patterns, OTHER outputs".into()),
-        None => {}
-    }
-    if let Some(folder) = &shown.args.output_dir {
-        lines.push(format!(
-            "written   {}",
-            visible(&folder.display().to_string())
-        ));
-    }
+        )
+    });
+    let mut lines: Vec<String> = slowest.collect();
+    lines.extend(told.difference.map(|difference| match difference {
+        0.0 => "compared  with the reference: the same outputs".to_owned(),
+        some if some.is_infinite() => {
+            "compared  with the reference: numbers there, none here, or the other way".to_owned()
+        }
+        some => {
+            format!("compared  with the reference: at most {some:.1e} of the largest value apart")
+        }
+    }));
+    lines.extend(told.poisoned.map(|same| {
+        let other = if same { "the same" } else { "OTHER" };
+        format!("poison    two patterns, {other} outputs")
+    }));
     lines
 }
 
@@ -266,6 +314,7 @@ fn millis(time: Duration) -> f64 {
 
 fn shown_time(time: Duration) -> String {
     match millis(time) {
+        ms if ms < 0.01 => format!("{:.1} µs", ms * 1e3),
         ms if ms < 1.0 => format!("{:.0} µs", ms * 1e3),
         ms if ms < 1000.0 => format!("{ms:.1} ms"),
         ms => format!("{:.2} s", ms / 1e3),

@@ -222,3 +222,24 @@ fn fits(site: &Site<'_>, parts: &[Part]) -> Result<(), Why> {
         .then_some(())
         .ok_or_else(|| "its operands and attributes contradict each other".into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::rule;
+
+    #[test]
+    fn every_operator_in_the_table_of_the_docs_has_a_rule() {
+        let text = include_str!("../../../../../docs/operators.md");
+        let part = text.split("\n## ").find(|part| part.starts_with(".onnx"));
+        let rows = part.expect("a section").lines();
+        let first = rows.filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+        let names = first.flat_map(|cell| cell.split('`'));
+        let names = names.filter(|name| !name.trim_matches([',', ' ']).is_empty());
+        let mut count = 0;
+        for name in names {
+            assert!(rule(name).is_some(), "{name}");
+            count += 1;
+        }
+        assert!(count > 90, "{count}");
+    }
+}
