@@ -58,6 +58,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
     if args.dry_run {
         return show::commands(&program, &shown, out);
     }
+    there_are(&program, &shown)?;
     let inputs = data::inputs(&program, &data, &computed.inputs)?;
     let weights = {
         let bar = Bar::new("loading weights");
@@ -164,8 +165,45 @@ fn within(args: &RunArgs, shown: &show::Shown<'_>) -> Result<(), Failure> {
         .no())
 }
 
+/// Whether this machine gives so many bytes at all, asked before any is used.
+fn there_are(program: &Program, shown: &show::Shown<'_>) -> Result<(), Failure> {
+    let ports = program.inputs.iter().chain(&program.outputs);
+    let ports = ports.fold(0_u64, |all, port| all.saturating_add(port.bytes as u64));
+    let needed = shown
+        .arenas
+        .saturating_add(shown.weights)
+        .saturating_add(ports);
+    let mut room: Vec<u8> = Vec::new();
+    let given = usize::try_from(needed).is_ok_and(|bytes| room.try_reserve_exact(bytes).is_ok());
+    if given {
+        return Ok(());
+    }
+    Err(Diagnostic::new(
+        "E0701",
+        format!(
+            "this machine does not have the {} that a run takes",
+            exact(needed)
+        ),
+    )
+    .note(format!(
+        "arenas {}, weights {}, inputs and outputs {}",
+        grouped(shown.arenas),
+        grouped(shown.weights),
+        grouped(ports)
+    ))
+    .no())
+}
+
 fn unbuilt(error: &ProgramError) -> Failure {
     const SHOWN: usize = 12;
+    if let ProgramError::TooLarge { .. } = error {
+        return Diagnostic::new("E0701", error.to_string()).no();
+    }
+    if let ProgramError::Shares { .. } | ProgramError::View { .. } = error {
+        return Diagnostic::new("E1001", error.to_string())
+            .help("what is said of its operators (--ops, or in the file) is more than they can do; it can be planned all the same")
+            .cannot();
+    }
     let ProgramError::Unsupported(missing) = error else {
         return Diagnostic::new("E0901", error.to_string())
             .help("this is a defect of bayplan, not of your file: please report it")

@@ -170,9 +170,19 @@ fn filled(port: &Port, data: Option<&Data>, own: Option<&Vec<u8>>) -> Result<Vec
                     &format!("`{path}` holds elements of type {dtype}, the model wants {wanted}"),
                 ));
             }
-            if port.shape.as_ref().is_some_and(|wanted| wanted != shape)
-                || bytes.len() != port.bytes
-            {
+            let same = port.shape.as_ref().is_none_or(|wanted| wanted == shape);
+            if same && bytes.len() != port.bytes {
+                let (found, wanted) = (bytes.len() as u64, port.bytes as u64);
+                return Err(misfit(
+                    port,
+                    &format!(
+                        "`{path}` has {} bytes of elements instead of {}",
+                        grouped(found),
+                        grouped(wanted)
+                    ),
+                ));
+            }
+            if !same {
                 let wanted = port.shape.clone().unwrap_or_default();
                 return Err(misfit(
                     port,

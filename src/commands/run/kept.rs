@@ -6,6 +6,7 @@ use bayplan_exec::Program;
 use bayplan_exec::program::Port;
 use bayplan_graph::DType;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -23,8 +24,9 @@ pub(super) fn write(
         )
         .cannot()
     })?;
+    let mut taken = BTreeSet::new();
     for (port, bytes) in program.outputs.iter().zip(outputs) {
-        let name = super::file_name(&port.name);
+        let name = apart(super::file_name(&port.name), &mut taken);
         match (port.dtype.and_then(code), &port.shape) {
             (Some(code), Some(shape)) => {
                 super::write(
@@ -37,6 +39,14 @@ pub(super) fn write(
         }
     }
     Ok(())
+}
+
+/// The name, with a number where an output before has the same one (in any case: file systems may not tell).
+fn apart(name: String, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2_u64..).map(|number| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    let free = names.find(|name| taken.insert(name.to_ascii_lowercase()));
+    free.unwrap_or(name)
 }
 
 /// A .npy file, version 1.0: magic, length of the header, header (padded to 64 bytes), elements.
@@ -91,9 +101,10 @@ pub(super) fn difference(port: &Port, here: &[u8], there: &[u8]) -> f64 {
             .collect()
     };
     let (here, there) = (floats(here), floats(there));
-    let largest = there.iter().map(|x| x.abs()).fold(0.0, f64::max);
+    let finite = there.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+    let largest = finite.fold(0.0, f64::max);
     let apart = here.iter().zip(&there).map(|(a, b)| {
-        if a.to_bits() == b.to_bits() {
+        if a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()) {
             0.0
         } else {
             (a - b).abs()
@@ -112,6 +123,40 @@ pub(super) fn difference(port: &Port, here: &[u8], there: &[u8]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_kept_apart() {
+        let mut taken = BTreeSet::new();
+        let names = ["a_b", "a_b", "A_B", "a_b_2"].map(|name| apart(name.into(), &mut taken));
+        assert_eq!(names, ["a_b", "a_b_2", "A_B_3", "a_b_2_2"]);
+    }
+
+    #[test]
+    fn what_is_not_finite_hides_no_difference() {
+        let port = Port {
+            tensor: bayplan_planner::ids::Id::from_index(0),
+            name: "y".into(),
+            dtype: Some(DType::F32),
+            shape: None,
+            bytes: 8,
+        };
+        let bytes = |list: [f32; 2]| list.map(f32::to_le_bytes).concat();
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        for (here, there, expected) in [
+            ([1.0, inf], [2.0, inf], 0.5),
+            ([1.0, inf], [1.0, -inf], f64::INFINITY),
+            ([1.0, nan], [1.0, -nan], 0.0),
+            ([1.0, nan], [1.0, 0.0], f64::INFINITY),
+            ([0.0, 1.0], [0.0, 0.0], f64::INFINITY),
+        ] {
+            let found = difference(&port, &bytes(here), &bytes(there));
+            assert_eq!(
+                found.to_bits(),
+                f64::to_bits(expected),
+                "{here:?} {there:?}"
+            );
+        }
+    }
 
     #[test]
     fn arrays_are_read_back() {
