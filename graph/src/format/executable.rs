@@ -475,6 +475,28 @@ mod tests {
     }
 
     #[test]
+    fn stated_results_are_those_of_the_operator() {
+        for (op, why) in [
+            (
+                r#"{"op":"Shape","inputs":["x"],"outputs":["y"]}"#,
+                "it makes i64 [1], not f32 [2]",
+            ),
+            (
+                r#"{"op":"Concat","inputs":["x","x"],"outputs":["y"],"attributes":{"axis":0}}"#,
+                "it makes f32 [4], not f32 [2]",
+            ),
+            (
+                r#"{"op":"Concat","inputs":["x","x"],"outputs":["y"],"attributes":{"axis":1}}"#,
+                "axis 1 of a tensor of rank 1",
+            ),
+        ] {
+            let found = read(&format!(r#"{{{HEAD},"ops":[{op}]}}"#));
+            let node = found.compute.nodes.values().next().unwrap();
+            assert_eq!(node.as_ref().unwrap_err().why, why);
+        }
+    }
+
+    #[test]
     fn one_value_for_a_large_weight_takes_no_room() {
         let text = r#"{"tensors":[
             {"name":"w","kind":"weight","dtype":"f32","shape":[1099511627776]},
