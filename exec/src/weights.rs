@@ -198,7 +198,14 @@ impl<'f> Weights<'f> {
         let bytes = bytes.filter(|&bytes| isize::try_from(bytes).is_ok());
         let bytes =
             bytes.ok_or_else(|| compute(constant, "it is larger than this machine can address"))?;
-        let mut result = vec![0; bytes];
+        let mut result = Vec::new();
+        result.try_reserve_exact(bytes).map_err(|_| {
+            compute(
+                constant,
+                &format!("this machine does not have its {bytes} bytes"),
+            )
+        })?;
+        result.resize(bytes, 0);
         for part in parts {
             let unsound = || compute(constant, "the numbers of its kernel contradict each other");
             let needs = part.kernel.needs().ok_or_else(unsound)?;

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
     if args.dry_run {
         return show::commands(&program, &shown, out);
     }
+    refused::there_are(&program, &shown)?;
     let inputs = data::inputs(&program, &data, &computed.inputs)?;
     let files = kept::files(args, &program, &data)?;
     let weights = {

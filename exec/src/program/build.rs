@@ -2,7 +2,7 @@
 
 use super::{ArenaSize, Command, Dispatch, Port, Program, ProgramError, Read, Window};
 use bayplan_graph::ir::Node;
-use bayplan_graph::kernel::{Compute, Kernel, MAX_OPERANDS, Part, Target};
+use bayplan_graph::kernel::{Compute, ConstantId, Kernel, MAX_OPERANDS, Part, Target};
 use bayplan_graph::{CertifiedPlan, Graph, NodeId, Role, Spot, TensorId};
 use bayplan_planner::ids::Id;
 use bayplan_planner::memory::PERSISTENT;
@@ -53,7 +53,7 @@ impl Program {
 }
 
 /// The constants that a command reads.
-fn constants(command: &Command) -> Vec<bayplan_graph::kernel::ConstantId> {
+fn constants(command: &Command) -> Vec<ConstantId> {
     let reads = match command {
         Command::Dispatch(dispatch) => &dispatch.reads[..],
         Command::Store { from, .. } => std::slice::from_ref(from),
@@ -188,12 +188,27 @@ impl Builder<'_> {
                 offset: addressable(place.offset, &self.graph.tensors()[tensor].name)?,
                 bytes: self.bytes(tensor)?,
             })),
-            Spot::Outside => self
-                .compute
-                .weights
-                .get(&tensor)
-                .map(|&id| Read::Constant(id)),
+            Spot::Outside => match self.compute.weights.get(&tensor) {
+                Some(&id) => Some(Read::Constant(self.whole(tensor, id)?)),
+                None => None,
+            },
             Spot::Nowhere => None,
+        })
+    }
+
+    /// The constant of a tensor, which has as many bytes.
+    fn whole(&self, tensor: TensorId, id: ConstantId) -> Result<ConstantId, ProgramError> {
+        let (tensor, found) = (
+            &self.graph.tensors()[tensor],
+            self.compute.constants[id].bytes,
+        );
+        if found == tensor.bytes {
+            return Ok(id);
+        }
+        Err(ProgramError::Constant {
+            tensor: tensor.name.clone(),
+            found,
+            bytes: tensor.bytes,
         })
     }
 
@@ -238,7 +253,7 @@ impl Builder<'_> {
             let Some((write, reads)) = self.windows(&site)? else {
                 continue;
             };
-            if self.is_view(&site, write, &reads) {
+            if self.is_view(&site, write, &reads)? {
                 continue;
             }
             let in_place = in_place(&site, parts.len(), write, &reads)?;
@@ -313,14 +328,19 @@ impl Builder<'_> {
         Ok(Some((write, reads)))
     }
 
-    /// Whether the plan has the result where it already is.
-    fn is_view(&self, site: &Site<'_>, write: Window, reads: &[Read]) -> bool {
+    /// Whether the plan has the result where it already is; an error where the kernel would change it.
+    fn is_view(
+        &self,
+        site: &Site<'_>,
+        write: Window,
+        reads: &[Read],
+    ) -> Result<bool, ProgramError> {
         let copies = matches!(site.kernel, Kernel::Copy { .. });
         if copies
             && let [Read::Arena(read)] = reads
             && (read.arena, read.offset) == (write.arena, write.offset)
         {
-            return true;
+            return Ok(true);
         }
         let view = site
             .node
@@ -328,14 +348,24 @@ impl Builder<'_> {
             .iter()
             .find(|view| view.output == site.target);
         let Some(view) = view else {
-            return false;
+            return Ok(false);
         };
-        let Ok(Some(Read::Arena(input))) = self.place(view.input) else {
-            return false;
+        let Some(Read::Arena(input)) = self.place(view.input)? else {
+            return Ok(false);
         };
         let offset = usize::try_from(view.offset).ok();
         let begin = offset.and_then(|offset| input.offset.checked_add(offset));
-        input.arena == write.arena && begin == Some(write.offset)
+        if input.arena != write.arena || begin != Some(write.offset) {
+            return Ok(false);
+        }
+        if site.operands[..] == [view.input] && site.kernel.is_window(view.offset) {
+            return Ok(true);
+        }
+        Err(ProgramError::View {
+            node: site.node.name.clone(),
+            tensor: self.graph.tensors()[site.target].name.clone(),
+            kernel: site.kernel.name(),
+        })
     }
 }
 

@@ -219,6 +219,28 @@ pub enum ProgramError {
         /// What it computes.
         kernel: &'static str,
     },
+    /// Contents of a weight that are not as many bytes as it has.
+    #[error("`{tensor}` has {bytes} bytes, its contents {found}")]
+    Constant {
+        /// The weight.
+        tensor: String,
+        /// Bytes of its contents.
+        found: u64,
+        /// Its own.
+        bytes: u64,
+    },
+    /// A view whose kernel does more than to show its operand's bytes.
+    #[error(
+        "`{node}`: the graph has `{tensor}` as a view, which the kernel {kernel} does not make"
+    )]
+    View {
+        /// The node.
+        node: String,
+        /// Its result.
+        tensor: String,
+        /// What it computes.
+        kernel: &'static str,
+    },
     /// More bytes than this machine can address.
     #[error("`{what}` has more bytes than this machine can address")]
     TooLarge {

@@ -8,7 +8,7 @@ use bayplan_graph::kernel::Cast;
 /// A number of any type: whole ones exactly, floats as 64 bits.
 #[derive(Clone, Copy)]
 enum Number {
-    Whole(i64),
+    Whole(i128),
     Float(f64),
 }
 
@@ -54,8 +54,8 @@ fn load(dtype: DType, source: &[u8]) -> Number {
             let bits = u32::from(u16::from_le_bytes(bytes(source))) << 16;
             Number::Float(f64::from(f32::from_bits(bits)))
         }
-        DType::I64 => Number::Whole(i64::from_le_bytes(bytes(source))),
-        DType::U64 => Number::Whole(u64::from_le_bytes(bytes(source)).cast_signed()),
+        DType::I64 => Number::Whole(i64::from_le_bytes(bytes(source)).into()),
+        DType::U64 => Number::Whole(u64::from_le_bytes(bytes(source)).into()),
         DType::I32 => Number::Whole(i32::from_le_bytes(bytes(source)).into()),
         DType::U32 => Number::Whole(u32::from_le_bytes(bytes(source)).into()),
         DType::I16 => Number::Whole(i16::from_le_bytes(bytes(source)).into()),
@@ -72,9 +72,9 @@ fn store(dtype: DType, number: Number, target: &mut [u8]) {
         Number::Float(value) => value,
     };
     // Rust's cast cuts off and ends at the limits; whole numbers wrap.
-    let whole = |low: i64, high: i64| match number {
+    let whole = |low: i128, high: i128| match number {
         Number::Whole(value) => value,
-        Number::Float(value) => (value as i64).clamp(low, high),
+        Number::Float(value) => (value as i128).clamp(low, high),
     };
     match dtype {
         DType::F64 => target.copy_from_slice(&float.to_le_bytes()),
@@ -104,7 +104,7 @@ fn narrow(number: Number) -> f32 {
     }
 }
 
-fn limits(dtype: DType) -> (i64, i64) {
+fn limits(dtype: DType) -> (i128, i128) {
     match dtype {
         DType::I32 => (i32::MIN.into(), i32::MAX.into()),
         DType::U32 => (0, u32::MAX.into()),
@@ -112,8 +112,8 @@ fn limits(dtype: DType) -> (i64, i64) {
         DType::U16 => (0, u16::MAX.into()),
         DType::I8 => (i8::MIN.into(), i8::MAX.into()),
         DType::U8 => (0, u8::MAX.into()),
-        DType::U64 => (0, i64::MAX),
-        _ => (i64::MIN, i64::MAX),
+        DType::U64 => (0, u64::MAX.into()),
+        _ => (i64::MIN.into(), i64::MAX.into()),
     }
 }
 
@@ -218,6 +218,18 @@ mod tests {
                 DType::U8,
                 257_i64.to_le_bytes().to_vec(),
                 vec![1],
+            ),
+            (
+                DType::U64,
+                DType::F32,
+                u64::MAX.to_le_bytes().to_vec(),
+                2.0_f32.powi(64).to_le_bytes().to_vec(),
+            ),
+            (
+                DType::F64,
+                DType::U64,
+                2.0_f64.powi(63).to_le_bytes().to_vec(),
+                (1_u64 << 63).to_le_bytes().to_vec(),
             ),
             (
                 DType::F32,

@@ -15,6 +15,7 @@ pub(super) fn unary(function: Unary, x: f32) -> f32 {
         Unary::Neg => -x,
         Unary::Sign if x > 0.0 => 1.0,
         Unary::Sign if x < 0.0 => -1.0,
+        Unary::Sign if x.is_nan() => x,
         Unary::Sign => 0.0,
         Unary::Relu => larger(x, 0.0),
         Unary::Clip { low, high } => smaller(larger(x, low), high),

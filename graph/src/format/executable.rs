@@ -11,15 +11,21 @@ use super::own::GraphFileError;
 use crate::dtype::DType;
 use crate::infer::{Attr, Attrs, Call, Fact, Value};
 use crate::ir::{Role, TensorId};
-use crate::kernel::{Compute, Constant, Lowered, MAX_OPERANDS, Part, Source, Target, Unsupported};
+use crate::kernel::{
+    Compute, Constant, Kernel, Lowered, MAX_OPERANDS, Part, Rearrange, Source, Target, Unsupported,
+};
 use bayplan_planner::ids::Id;
 use std::collections::BTreeMap;
 
 /// The operator set that kinds and attributes are of.
 pub const OPSET: i64 = 21;
 
-/// Elements of values that are kept, over all tensors.
+/// Elements that an input may be given.
 const MAX_ELEMENTS: u64 = 1 << 28;
+/// Elements of weights that rules may look at, over all tensors.
+const MAX_KNOWN: u64 = 1 << 22;
+/// A weight of so many elements, all of one value, is filled at load.
+const FILLED: usize = 1 << 12;
 
 /// What a graph computes.
 #[derive(Clone, Debug)]
@@ -40,15 +46,19 @@ pub fn executable(file: GraphFile) -> Result<Executable, GraphFileError> {
     };
     let mut inputs = BTreeMap::new();
     for (index, tensor) in file.tensors.iter().enumerate() {
-        let bytes = reader.bytes(tensor);
         if tensor.kind == Role::Input
-            && let Ok(bytes) = &bytes
+            && let Ok(elements) = reader.elements(tensor)
+            && elements.count as u64 <= MAX_ELEMENTS
         {
-            inputs.insert(tensor.name.clone(), bytes.clone());
+            inputs.insert(tensor.name.clone(), elements.bytes.repeat(elements.count));
         }
         if tensor.kind != Role::Weight {
             continue;
         }
+        let source = match reader.elements(tensor) {
+            Ok(elements) => elements.source(&tensor.name, &mut compute),
+            Err(why) => Source::Unknown(why),
+        };
         let size = tensor
             .bytes
             .or_else(|| Some(fact(tensor)?.bytes()))
@@ -56,7 +66,7 @@ pub fn executable(file: GraphFile) -> Result<Executable, GraphFileError> {
         let constant = compute.constants.push(Constant {
             name: tensor.name.clone(),
             bytes: size,
-            source: bytes.map_or_else(Source::Unknown, |bytes| Source::Bytes(bytes.into())),
+            source,
         });
         compute
             .weights
@@ -80,15 +90,19 @@ fn fact(tensor: &TensorEntry) -> Option<Fact> {
 
 impl<'f> Reader<'f> {
     fn new(file: &'f GraphFile) -> Self {
-        let mut left = MAX_ELEMENTS;
+        let mut left = MAX_KNOWN;
         let mut entry = |tensor: &'f TensorEntry| {
             let fact = fact(tensor)?;
-            left = left.checked_sub(fact.elements())?;
-            let value = file
+            let values = file
                 .values
                 .get(&tensor.name)
                 .filter(|_| tensor.kind == Role::Weight);
-            let value = value.and_then(|values| value_of(values, &fact));
+            let value = values.and_then(|values| {
+                let rest = left.checked_sub(fact.elements())?;
+                let value = value_of(values, &fact)?;
+                left = rest;
+                Some(value)
+            });
             Some(fact.with(value))
         };
         let tensors = file.tensors.iter();
@@ -99,7 +113,7 @@ impl<'f> Reader<'f> {
     }
 
     /// The elements that the file gives a tensor.
-    fn bytes(&self, tensor: &TensorEntry) -> Result<Vec<u8>, Unsupported> {
+    fn elements(&self, tensor: &TensorEntry) -> Result<Elements, Unsupported> {
         let no = |why: &str| Unsupported {
             op: "constant".into(),
             why: why.to_owned(),
@@ -111,10 +125,18 @@ impl<'f> Reader<'f> {
             .get(&*tensor.name)
             .and_then(|(_, fact)| fact.as_ref());
         let fact = known.ok_or_else(|| no("`values` need `dtype` and `shape`"))?;
-        let value = value_of(values, fact);
-        let value =
-            value.ok_or_else(|| no("`values` has another number of elements than its shape"))?;
-        encoded(&value, fact.dtype).ok_or_else(|| no("`values` cannot spell elements of its type"))
+        let count = usize::try_from(fact.elements());
+        let count = count.map_err(|_| no("it has more elements than this machine can address"))?;
+        let (list, count) = match values {
+            Values::All(value) => (std::slice::from_ref(value), count),
+            Values::Each(list) if list.len() == count => (&list[..], 1),
+            Values::Each(_) => {
+                return Err(no("`values` has another number of elements than its shape"));
+            }
+        };
+        let bytes = encoded(&rounded(list, fact.dtype), fact.dtype);
+        let bytes = bytes.ok_or_else(|| no("`values` cannot spell elements of its type"))?;
+        Ok(Elements { bytes, count })
     }
 
     fn node(&self, op: &OpEntry) -> Lowered {
@@ -170,21 +192,28 @@ impl<'f> Reader<'f> {
             fold_limit: 0,
         };
         let mut parts = lowered(call, &results)?;
-        offers(op, &parts).map_err(no)?;
+        let states: Vec<&String> = written
+            .iter()
+            .copied()
+            .filter(|name| self.is_state(name))
+            .collect();
+        views(op, &parts).map_err(no)?;
+        offers(op, &parts, &states).map_err(no)?;
         self.place(&written, &mut parts);
         Ok(parts)
     }
 
+    fn is_state(&self, name: &str) -> bool {
+        let found = self.tensors.get(name);
+        found.is_some_and(|(tensor, _)| tensor.kind == Role::State)
+    }
+
     /// Results are counted without the variables among them, and variables apart.
     fn place(&self, written: &[&String], parts: &mut [Part]) {
-        let is_state = |name: &str| {
-            let found = self.tensors.get(name);
-            found.is_some_and(|(tensor, _)| tensor.kind == Role::State)
-        };
         let (mut results, mut states) = (0, 0);
         let mut targets = Vec::new();
         for name in written {
-            let (count, target): (&mut usize, fn(usize) -> Target) = if is_state(name) {
+            let (count, target): (&mut usize, fn(usize) -> Target) = if self.is_state(name) {
                 (&mut states, Target::State)
             } else {
                 (&mut results, Target::Result)
@@ -200,9 +229,58 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// Every offer is one that the kernel can keep.
-fn offers(op: &OpEntry, parts: &[Part]) -> Result<(), String> {
-    for (from, to) in &op.inplace {
+/// Bytes, so many times.
+struct Elements {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+impl Elements {
+    /// Where a weight's bytes are; a large one of a single value is filled at load.
+    fn source(self, name: &str, compute: &mut Compute) -> Source {
+        if self.count <= FILLED {
+            return Source::Bytes(self.bytes.repeat(self.count).into());
+        }
+        let moves = Rearrange::strided(self.bytes.len(), &[self.count], &[0], 0);
+        let element = compute.constants.push(Constant {
+            name: format!("{name}/element"),
+            bytes: self.bytes.len() as u64,
+            source: Source::Bytes(self.bytes.into()),
+        });
+        Source::Computed {
+            operands: vec![element],
+            parts: vec![Part::simple(Kernel::Rearrange(moves), 1)],
+        }
+    }
+}
+
+/// Every view shows what the kernel makes.
+fn views(op: &OpEntry, parts: &[Part]) -> Result<(), String> {
+    let aliases = op.alias.iter().map(|(from, to)| (from, to, 0));
+    let slices = op.slices.iter().map(|(from, to, at)| (from, to, *at));
+    for (from, to, offset) in aliases.chain(slices) {
+        let Some(at) = op.outputs.iter().position(|name| name == to) else {
+            continue; // refused by the graph
+        };
+        let shows = |part: &Part| match part.reads[..] {
+            [read] => op.inputs.get(read) == Some(from) && part.kernel.is_window(offset),
+            _ => false,
+        };
+        let mut own = parts.iter().filter(|part| part.write == Target::Result(at));
+        if !own.all(shows) {
+            return Err(format!(
+                "its kernel does more than to view `{to}` in `{from}`, as `alias` or `slices` says"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Every offer is one that the kernel can keep; a variable that is read and written is one as well.
+fn offers(op: &OpEntry, parts: &[Part], states: &[&String]) -> Result<(), String> {
+    let changed = states.iter().map(|name| (*name, *name));
+    let offered = op.inplace.iter().map(|(from, to)| (from, to));
+    for (from, to) in offered.chain(changed) {
         let positions = op.inputs.iter().take(MAX_OPERANDS).enumerate();
         let mut positions = positions
             .filter(|(_, name)| *name == from)
@@ -216,9 +294,11 @@ fn offers(op: &OpEntry, parts: &[Part]) -> Result<(), String> {
             _ => false,
         };
         if !positions.all(keeps) {
-            return Err(format!(
-                "its kernel cannot write `{to}` over `{from}`, as `inplace` offers"
-            ));
+            return Err(if from == to {
+                format!("its kernel cannot write the variable `{to}` while it reads it")
+            } else {
+                format!("its kernel cannot write `{to}` over `{from}`, as `inplace` offers")
+            });
         }
     }
     Ok(())
@@ -226,22 +306,24 @@ fn offers(op: &OpEntry, parts: &[Part]) -> Result<(), String> {
 
 /// The elements, where there are as many as the shape has.
 fn value_of(values: &Values, fact: &Fact) -> Option<Value> {
-    let count = usize::try_from(fact.elements())
-        .ok()
-        .filter(|&count| count as u64 <= MAX_ELEMENTS)?;
-    let list = match values {
-        Values::All(value) => vec![*value; count],
-        Values::Each(list) if list.len() == count => list.clone(),
-        Values::Each(_) => return None,
-    };
+    let count = usize::try_from(fact.elements()).ok()?;
+    match values {
+        Values::All(value) => Some(rounded(&vec![*value; count], fact.dtype)),
+        Values::Each(list) if list.len() == count => Some(rounded(list, fact.dtype)),
+        Values::Each(_) => None,
+    }
+}
+
+/// Numbers of a file as elements of this type.
+fn rounded(list: &[f64], dtype: DType) -> Value {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "casts from floats saturate"
     )]
-    Some(match fact.dtype {
-        DType::F64 | DType::F32 | DType::F16 | DType::Bf16 => Value::Floats(list),
-        _ => Value::Ints(list.into_iter().map(|v| v as i64).collect()),
-    })
+    match dtype {
+        DType::F64 | DType::F32 | DType::F16 | DType::Bf16 => Value::Floats(list.to_vec()),
+        _ => Value::Ints(list.iter().map(|&v| v as i64).collect()),
+    }
 }
 
 /// Attributes as rules know them; or the name of one that none would.
@@ -357,6 +439,73 @@ mod tests {
                 matches!(&constant.source, Source::Unknown(no) if no.why == "the file gives it no `values`")
             );
         }
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_do_is_refused() {
+        for (op, why) in [
+            (
+                r#"{"op":"Relu","inputs":["x"],"outputs":["y"],"alias":[["x","y"]]}"#,
+                "its kernel does more than to view `y` in `x`, as `alias` or `slices` says",
+            ),
+            (
+                r#"{"op":"MatMul","inputs":["s","w"],"outputs":["s"]}"#,
+                "its kernel cannot write the variable `s` while it reads it",
+            ),
+        ] {
+            let head = HEAD.replace(
+                r#""s","kind":"variable","dtype":"f32","shape":[2]"#,
+                r#""s","kind":"variable","dtype":"f32","shape":[2,2]"#,
+            );
+            let head = head.replace(
+                r#""w","kind":"weight","dtype":"f32","shape":[2]"#,
+                r#""w","kind":"weight","dtype":"f32","shape":[2,2]"#,
+            );
+            let copied = r#"{"op":"Identity","inputs":["x"],"outputs":["y"],"alias":[["x","y"]]}"#;
+            let ops = if op.contains("MatMul") {
+                format!("{op},{copied}")
+            } else {
+                op.to_owned()
+            };
+            let found = read(&format!(r#"{{{head},"ops":[{ops}]}}"#));
+            let nodes: Vec<_> = found.compute.nodes.values().collect();
+            assert_eq!(nodes[0].as_ref().unwrap_err().why, why);
+            assert!(nodes[1..].iter().all(|node| node.is_ok()));
+        }
+    }
+
+    #[test]
+    fn stated_results_are_those_of_the_operator() {
+        for (op, why) in [
+            (
+                r#"{"op":"Shape","inputs":["x"],"outputs":["y"]}"#,
+                "it makes i64 [1], not f32 [2]",
+            ),
+            (
+                r#"{"op":"Concat","inputs":["x","x"],"outputs":["y"],"attributes":{"axis":0}}"#,
+                "it makes f32 [4], not f32 [2]",
+            ),
+            (
+                r#"{"op":"Concat","inputs":["x","x"],"outputs":["y"],"attributes":{"axis":1}}"#,
+                "axis 1 of a tensor of rank 1",
+            ),
+        ] {
+            let found = read(&format!(r#"{{{HEAD},"ops":[{op}]}}"#));
+            let node = found.compute.nodes.values().next().unwrap();
+            assert_eq!(node.as_ref().unwrap_err().why, why);
+        }
+    }
+
+    #[test]
+    fn one_value_for_a_large_weight_takes_no_room() {
+        let text = r#"{"tensors":[
+            {"name":"w","kind":"weight","dtype":"f32","shape":[1099511627776]},
+            {"name":"y","kind":"output","dtype":"f32","shape":[1099511627776]}],
+            "values":{"w":2},"ops":[{"op":"Neg","inputs":["w"],"outputs":["y"]}]}"#;
+        let found = read(text);
+        assert!(found.compute.nodes.values().next().unwrap().is_ok());
+        let sizes: Vec<u64> = found.compute.constants.values().map(|c| c.bytes).collect();
+        assert_eq!(sizes, [4, 1 << 42]);
     }
 
     #[test]

@@ -59,6 +59,35 @@ impl Rearrange {
         }
     }
 
+    /// Whether every element comes from as far behind `offset` as it goes to.
+    pub(super) fn is_window(&self, offset: u64) -> bool {
+        let mut from = Some(self.from);
+        for axis in self.axes.iter().filter(|axis| axis.count > 0) {
+            match &axis.from {
+                Index::Stride(stride)
+                    if axis.count == 1 || isize::try_from(axis.to) == Ok(*stride) => {}
+                Index::Table(table) => {
+                    let first = table.first().copied().flatten();
+                    let place = |(at, &entry): (usize, &Option<usize>)| {
+                        entry.is_some()
+                            && entry
+                                == first
+                                    .and_then(|first| at.checked_mul(axis.to)?.checked_add(first))
+                    };
+                    if !table.iter().enumerate().all(place) {
+                        return false;
+                    }
+                    from = from
+                        .zip(first)
+                        .and_then(|(from, first)| from.checked_add(first));
+                }
+                Index::Stride(_) => return false,
+            }
+        }
+        let begin = from.and_then(|from| from.checked_sub(self.to)?.checked_mul(self.element));
+        begin.and_then(|begin| u64::try_from(begin).ok()) == Some(offset)
+    }
+
     pub(super) fn needs(&self) -> Option<Needs> {
         if self.element == 0 || (self.fill.is_some() && self.element > 8) {
             return None;

@@ -130,6 +130,15 @@ impl Kernel {
         }
     }
 
+    /// Whether the result is the operand's bytes from this one on, in order: what a view of it would be.
+    pub fn is_window(&self, offset: u64) -> bool {
+        match self {
+            Self::Copy { .. } => offset == 0,
+            Self::Rearrange(moves) => moves.is_window(offset),
+            _ => false,
+        }
+    }
+
     /// A word for listings.
     pub fn name(&self) -> &'static str {
         match self {

@@ -106,6 +106,25 @@ fn what_is_not_handled_is_named() {
 }
 
 #[test]
+fn results_that_kernels_do_not_fill_are_refused() {
+    const SOFTMAX: i32 = 25;
+    for (shape, fits) in [([2, 3], true), ([2, 300], false), ([2, 2], false)] {
+        let tensors = [tensor("x", &[2, 3]), tensor("y", &shape)];
+        let operator = with(op(0, &[0], &[1]), &options(9, vec![(0, Value::U8(0))]));
+        let main = subgraph(&tensors, &[0], &[1], &[operator]);
+        let (_, compute) = read(&file(&model(&[SOFTMAX], &[main], &[])));
+        let lowered = compute.nodes.values().next().unwrap();
+        let found = lowered.as_ref().map_err(|why| &why.why[..]).map(Vec::len);
+        let expected = if fits {
+            Ok(1)
+        } else {
+            Err("its shapes do not fit its options")
+        };
+        assert_eq!(found, expected, "{shape:?}");
+    }
+}
+
+#[test]
 fn constants_that_fold_are_computed_in_order() {
     let tensors = [
         tensor("x", &[2, 3]),

@@ -187,10 +187,17 @@ fn filled(port: &Port, data: Option<&Data>, own: Option<&Vec<u8>>) -> Result<Vec
                 });
             }
             let wanted = port.shape.as_ref().unwrap_or(shape);
-            if wanted != shape || bytes.len() != port.bytes {
+            if wanted != shape {
                 let (found, wanted) = (dims(shape), dims(wanted));
                 let why = format!("`{path}` has shape {found}, the model wants {wanted}");
                 return Err(misfit(port, &why).help(SHAPES).cannot());
+            }
+            if bytes.len() != port.bytes {
+                let (found, wanted) = (grouped(bytes.len() as u64), grouped(port.bytes as u64));
+                let why = format!("`{path}` has {found} bytes of elements instead of {wanted}");
+                return Err(misfit(port, &why)
+                    .help("the file is cut short, or damaged")
+                    .cannot());
             }
             Ok(bytes.clone())
         }

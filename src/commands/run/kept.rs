@@ -153,9 +153,10 @@ pub(super) fn difference(port: &Port, here: &[u8], there: &[u8]) -> f64 {
             .collect()
     };
     let (here, there) = (floats(here), floats(there));
-    let largest = there.iter().map(|x| x.abs()).fold(0.0, f64::max);
+    let finite = there.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+    let largest = finite.fold(0.0, f64::max);
     let apart = here.iter().zip(&there).map(|(a, b)| {
-        if a.to_bits() == b.to_bits() {
+        if a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()) {
             0.0
         } else {
             (a - b).abs()
@@ -174,6 +175,33 @@ pub(super) fn difference(port: &Port, here: &[u8], there: &[u8]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_finite_hides_no_difference() {
+        let port = Port {
+            tensor: bayplan_planner::ids::Id::from_index(0),
+            name: "y".into(),
+            dtype: Some(DType::F32),
+            shape: None,
+            bytes: 8,
+        };
+        let bytes = |list: [f32; 2]| list.map(f32::to_le_bytes).concat();
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        for (here, there, expected) in [
+            ([1.0, inf], [2.0, inf], 0.5),
+            ([1.0, inf], [1.0, -inf], f64::INFINITY),
+            ([1.0, nan], [1.0, -nan], 0.0),
+            ([1.0, nan], [1.0, 0.0], f64::INFINITY),
+            ([0.0, 1.0], [0.0, 0.0], f64::INFINITY),
+        ] {
+            let found = difference(&port, &bytes(here), &bytes(there));
+            assert_eq!(
+                found.to_bits(),
+                f64::to_bits(expected),
+                "{here:?} {there:?}"
+            );
+        }
+    }
 
     #[test]
     fn arrays_are_read_back() {

@@ -3,8 +3,8 @@
 use super::show::Shown;
 use crate::failure::{Diagnostic, Failure};
 use crate::report::grid::visible;
-use crate::units::{count, grouped};
-use bayplan_exec::ProgramError;
+use crate::units::{count, exact, grouped};
+use bayplan_exec::{Program, ProgramError};
 use bayplan_graph::kernel::Unsupported;
 
 /// The kind that readers give constants without a value.
@@ -12,22 +12,58 @@ const CONSTANT: &str = "constant";
 
 /// Refused before a byte is taken.
 pub(super) fn within(budget: Option<u64>, shown: &Shown<'_>) -> Result<(), Failure> {
-    let needed = shown.arenas.saturating_add(shown.weights);
+    let needed = shown.taken();
     let Some(budget) = budget.filter(|&budget| needed > budget) else {
         return Ok(());
     };
     let (budget, needed) = (grouped(budget), grouped(needed));
     let title = format!("a budget of {budget} bytes does not suffice: {needed} bytes are needed");
     let (arenas, weights) = (grouped(shown.arenas), grouped(shown.weights));
+    let device = match shown.beside {
+        0 => String::new(),
+        more => format!(", the device {} beside them", grouped(more)),
+    };
     Err(Diagnostic::new("E0701", title)
-        .note(format!("arenas take {arenas} bytes, weights {weights}"))
+        .note(format!(
+            "arenas take {arenas} bytes, weights {weights}{device}"
+        ))
         .note("nothing was allocated")
         .help("a larger --budget; streaming weights within a budget is not built yet")
         .no())
 }
 
+/// Whether this machine gives so many bytes at all, asked before any is used.
+pub(super) fn there_are(program: &Program, shown: &Shown<'_>) -> Result<(), Failure> {
+    let ports = program.inputs.iter().chain(&program.outputs);
+    let ports = ports.fold(0_u64, |all, port| all.saturating_add(port.bytes as u64));
+    let needed = shown.taken().saturating_add(ports);
+    let mut room: Vec<u8> = Vec::new();
+    let given = usize::try_from(needed).is_ok_and(|bytes| room.try_reserve_exact(bytes).is_ok());
+    if given {
+        return Ok(());
+    }
+    let title = format!(
+        "this machine does not have the {} that a run takes",
+        exact(needed)
+    );
+    let (arenas, weights) = (grouped(shown.arenas), grouped(shown.weights));
+    let ports = grouped(ports);
+    let note = format!("arenas take {arenas} bytes, weights {weights}, inputs and outputs {ports}");
+    Err(Diagnostic::new("E0701", title).note(note).no())
+}
+
 /// Names every kind of operator that cannot be run, and why.
 pub(super) fn unbuilt(error: &ProgramError) -> Failure {
+    match error {
+        ProgramError::TooLarge { .. } => return Diagnostic::new("E0701", error.to_string()).no(),
+        ProgramError::Shares { .. } | ProgramError::View { .. } => {
+            let help = "what is said of its operators (--ops, or in the file) is more than they can do; it can be planned all the same";
+            return Diagnostic::new("E1001", error.to_string())
+                .help(help)
+                .cannot();
+        }
+        _ => {}
+    }
     let ProgramError::Unsupported(missing) = error else {
         return Diagnostic::new("E0901", error.to_string())
             .help("this is a defect of bayplan, not of your file: please report it")

@@ -4,13 +4,14 @@ use super::data::{Data, kind};
 use super::kept::hash;
 use super::slowest::Slow;
 use super::{Ran, Ready};
-use crate::args::RunArgs;
+use crate::args::{DeviceName, RunArgs};
 use crate::failure::Failure;
 use crate::report::Out;
 use crate::report::grid::visible;
 use crate::session::Session;
 use crate::units::{bytes, count, grouped, percent};
 use bayplan_exec::Program;
+use bayplan_exec::cpu::Cpu;
 use bayplan_exec::program::Port;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub(super) struct Shown<'a> {
     pub(super) arenas: u64,
     /// Bytes of the constants that are read.
     pub(super) weights: u64,
+    /// Bytes that the device takes beside them.
+    pub(super) beside: u64,
     /// The plan's own figure for temporaries.
     arena_bytes: u64,
 }
@@ -90,8 +93,21 @@ impl<'a> Shown<'a> {
             profile: session.profile.clone(),
             arenas: program.arena_bytes(),
             weights: constants.fold(0, u64::saturating_add),
+            beside: match args.device {
+                DeviceName::Reference => 0,
+                DeviceName::Auto | DeviceName::Cpu => {
+                    let beside = Cpu::beside(program);
+                    beside.panels.saturating_add(beside.workspace)
+                }
+            },
             arena_bytes: session.height(),
         }
+    }
+
+    /// Bytes of arenas, weights, and what the device takes beside them.
+    pub(super) fn taken(&self) -> u64 {
+        let both = self.arenas.saturating_add(self.weights);
+        both.saturating_add(self.beside)
     }
 
     fn input(&self) -> String {
@@ -126,7 +142,7 @@ pub(super) fn ran(
     if out.json {
         let outputs = program.outputs.iter().zip(&ran.outputs);
         let files = program.outputs.iter().zip(told.files);
-        let device = shown.arenas.saturating_add(shown.weights);
+        let device = shown.taken();
         return out.value(&Json {
             input: shown.input(),
             device: told.device,

@@ -28,7 +28,7 @@ mod window;
 
 use super::node::kind_name;
 use super::walk::Walk;
-use crate::infer::{Attrs, Call, Fact};
+use crate::infer::{Attrs, Call, Fact, InferError, infer};
 use crate::ir::TensorId;
 use crate::kernel::{Compute, Lowered, Part, Target, Unsupported};
 use site::{Made, Rule, Site, Why};
@@ -163,16 +163,35 @@ pub(crate) fn lowered(call: Call<'_>, results: &[&Fact]) -> Lowered {
         at,
         read: true,
     });
-    let results: Vec<Option<Made<'_>>> = made.map(Some).collect();
+    let made: Vec<Option<Made<'_>>> = made.map(Some).collect();
     let site = Site {
         call,
-        results: &results,
+        results: &made,
         tables: &Cell::new(TABLES),
     };
-    judged(&site).map_err(|why| Unsupported {
+    let lowered = stated(&call, results).and_then(|()| judged(&site));
+    lowered.map_err(|why| Unsupported {
         op: call.op.to_owned(),
         why: why.0,
     })
+}
+
+/// Results that a file states are those that the operator makes, as far as that is known before the run.
+fn stated(call: &Call<'_>, results: &[&Fact]) -> Result<(), Why> {
+    let made = match infer(call) {
+        Ok(made) => made,
+        Err(InferError::UnknownOp | InferError::NeedsValue { .. }) => return Ok(()),
+        Err(why) => return Err(Why(why.to_string())),
+    };
+    for (made, stated) in made.iter().zip(results) {
+        if (made.dtype, &made.shape) != (stated.dtype, &stated.shape) {
+            return Err(Why(format!(
+                "it makes {} {:?}, not {} {:?}",
+                made.dtype, made.shape, stated.dtype, stated.shape
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What the rule of an operator answers, and that it is sound.

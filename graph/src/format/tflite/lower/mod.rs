@@ -127,7 +127,9 @@ fn parts(site: &Site<'_>) -> Result<Lowered, TfliteError> {
         return Ok(Err(lacks(site.op, "no kernel")));
     };
     match rule(site) {
-        Ok(parts) if parts.iter().all(|part| site.holds(part)) => Ok(Ok(parts)),
+        Ok(parts) if parts.iter().all(|part| site.holds(part)) && site.covers(&parts) => {
+            Ok(Ok(parts))
+        }
         Ok(_) => Ok(Err(lacks(site.op, "its shapes do not fit its options"))),
         Err(Trouble::Lacks(why)) => Ok(Err(lacks(site.op, &why))),
         Err(Trouble::File(error)) => Err(error),

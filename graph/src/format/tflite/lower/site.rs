@@ -289,6 +289,17 @@ impl<'a> Site<'a> {
             && needs.reads.iter().zip(&part.reads).all(within)
             && room_of_result.is_some_and(|room| needs.write <= room)
     }
+
+    /// Whether parts reach the end of every result.
+    pub(super) fn covers(&self, parts: &[Part]) -> bool {
+        let end = |at: usize| {
+            let own = parts.iter().filter(|part| part.write == Target::Result(at));
+            own.filter_map(|part| Some(part.kernel.needs()?.write))
+                .max()
+        };
+        let mut results = self.results.iter().enumerate();
+        results.all(|(at, known)| end(at).unwrap_or(0) == known.bytes)
+    }
 }
 
 fn each<const N: usize, T>(bytes: &[u8], make: impl Fn([u8; N]) -> T) -> Vec<T> {
