@@ -272,3 +272,14 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) planning: Planning,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn no_verb_has_two_arguments_of_one_name() {
+        Cli::command().debug_assert();
+    }
+}

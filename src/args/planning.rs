@@ -19,7 +19,7 @@ pub(crate) struct Reading {
     #[arg(long = "dim", value_name = "NAME=N", value_parser = dimension)]
     pub(crate) dims: Vec<(String, u64)>,
     /// Shape of an input of an .onnx or .tflite model; for `run` also its data (may be repeated)
-    #[arg(id = "input", long, value_name = "NAME=1x3x224x224", value_parser = input)]
+    #[arg(id = "given", long = "input", value_name = "NAME=1x3x224x224", value_parser = input)]
     pub(crate) inputs: Vec<(String, InputValue)>,
     /// Bodies of a model's branches and loops: planned inline, or apart (not planned, with a warning)
     #[arg(long, value_enum, default_value_t = Bodies::Inline, value_name = "inline|apart", hide_possible_values = true)]

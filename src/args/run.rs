@@ -27,7 +27,7 @@ pub(crate) struct RunArgs {
     /// Print the commands and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Bytes for arenas and weights together; exit 1 before any is taken if they do not suffice
+    /// Bytes for arenas, weights and what the device needs beside them; exit 1 before any is taken if they do not suffice
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = size)]
     pub(crate) budget: Option<u64>,
     /// Show the N nodes that take longest

@@ -237,7 +237,7 @@ fn memory(ready: &Ready<'_>, shown: &Shown<'_>) -> Vec<String> {
         },
     ];
     if let Some(budget) = shown.args.budget {
-        let free = budget.saturating_sub(shown.arenas.saturating_add(shown.weights));
+        let free = budget.saturating_sub(shown.taken());
         let (budget, free) = (bytes(budget), bytes(free));
         lines.push(format!("budget    {budget} suffice, {free} to spare"));
     }
