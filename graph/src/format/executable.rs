@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub const OPSET: i64 = 21;
 
 /// Elements that an input may be given.
-const MAX_ELEMENTS: u64 = 1 << 28;
+const MAX_ELEMENTS: usize = 1 << 28;
 /// Elements of weights that rules may look at, over all tensors.
 const MAX_KNOWN: u64 = 1 << 22;
 /// A weight of so many elements, all of one value, is filled at load.
@@ -48,7 +48,7 @@ pub fn executable(file: GraphFile) -> Result<Executable, GraphFileError> {
     for (index, tensor) in file.tensors.iter().enumerate() {
         if tensor.kind == Role::Input
             && let Ok(elements) = reader.elements(tensor)
-            && elements.count <= MAX_ELEMENTS as usize
+            && elements.count <= MAX_ELEMENTS
         {
             inputs.insert(tensor.name.clone(), elements.bytes.repeat(elements.count));
         }
