@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub const OPSET: i64 = 21;
 
 /// Elements that an input may be given.
-const MAX_ELEMENTS: u64 = 1 << 28;
+const MAX_ELEMENTS: usize = 1 << 28;
 /// Elements of weights that rules may look at, over all tensors.
 const MAX_KNOWN: u64 = 1 << 22;
 /// A weight of so many elements, all of one value, is filled at load.

@@ -163,7 +163,7 @@ impl Conv {
     }
 
     pub(super) fn flops(&self) -> u64 {
-        let positions = |s: &Slide| s.output * s.kernel;
+        let positions = |s: &Slide| s.output.saturating_mul(s.kernel);
         let numbers = [self.batch, self.groups, self.results, self.operands];
         let numbers = numbers.into_iter().chain(self.slides.iter().map(positions));
         numbers.fold(2_u64, |all, n| all.saturating_mul(n as u64))
@@ -220,9 +220,10 @@ impl Pool {
     }
 
     pub(super) fn flops(&self) -> u64 {
-        let positions = |s: &Slide| (s.output * s.kernel) as u64;
-        let each = self.slides.iter().map(positions).product::<u64>();
-        each.saturating_mul((self.batch * self.channels) as u64)
+        let positions = |s: &Slide| s.output.saturating_mul(s.kernel) as u64;
+        let each = self.slides.iter().map(positions);
+        let each = each.fold(1, u64::saturating_mul);
+        each.saturating_mul(self.batch.saturating_mul(self.channels) as u64)
     }
 }
 

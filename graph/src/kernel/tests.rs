@@ -124,3 +124,29 @@ fn kernels_say_how_far_they_reach() {
     };
     assert_eq!(reads(&Kernel::Conv(endless)), None);
 }
+
+#[test]
+fn counts_of_operations_end_at_the_limit() {
+    let slide = Slide {
+        input: 1,
+        output: 1 << 31,
+        kernel: 1 << 31,
+        stride: 1,
+        dilation: 1,
+        pad: 0,
+    };
+    let pool = Pool {
+        pooling: Pooling::Max,
+        layout: Layout::ChannelsFirst,
+        batch: 1 << 40,
+        channels: 1 << 40,
+        slides: [slide; 2],
+        then: None,
+    };
+    assert_eq!(Kernel::Pool(pool).flops(), u64::MAX);
+    let whole = Rearrange::strided(4, &[2, 3], &[3, 1], 5);
+    assert!(Kernel::Rearrange(whole.clone()).is_window(20));
+    assert!(!Kernel::Rearrange(whole).is_window(0));
+    let turned = Rearrange::strided(4, &[3, 2], &[1, 3], 0);
+    assert!(!Kernel::Rearrange(turned).is_window(0));
+}

@@ -110,7 +110,10 @@ fn results_that_kernels_do_not_fill_are_refused() {
     const SOFTMAX: i32 = 25;
     for (shape, fits) in [([2, 3], true), ([2, 300], false), ([2, 2], false)] {
         let tensors = [tensor("x", &[2, 3]), tensor("y", &shape)];
-        let operator = with(op(0, &[0], &[1]), &options(9, vec![(0, Value::U8(0))]));
+        let operator = with(
+            op(0, &[0], &[1]),
+            &options(9, vec![(0, Value::I32(0x3f80_0000))]),
+        );
         let main = subgraph(&tensors, &[0], &[1], &[operator]);
         let (_, compute) = read(&file(&model(&[SOFTMAX], &[main], &[])));
         let lowered = compute.nodes.values().next().unwrap();

@@ -24,6 +24,13 @@ fn what_is_missing_is_named() {
         (case("Not", x), "Not: no kernel for elements of type f32"),
         (pool, "MaxPool: result 1 has no kernel"),
         (
+            case("AveragePool", x)
+                .with(list("kernel_shape", &[3, 3]))
+                .with(list("dilations", &[1, 2]))
+                .with(text("auto_pad", "SAME_UPPER")),
+            "AveragePool: `auto_pad` with dilations, of which runtimes think differently",
+        ),
+        (
             case("Softmax", x).with(number("novel", 1)),
             "Softmax: attribute `novel` is not known",
         ),

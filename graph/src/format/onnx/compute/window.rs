@@ -101,6 +101,14 @@ fn transposed(site: &Site<'_>) -> Parts {
 fn pool(site: &Site<'_>, pooling: fn(&Site<'_>) -> Result<Pooling, Why>) -> Parts {
     site.one_result()?;
     let (x, result) = (site.floats(0)?, site.result()?);
+    let spread = site.call.attr_ints("dilations").unwrap_or_default();
+    let same = site
+        .call
+        .attr_text("auto_pad", "NOTSET")
+        .starts_with("SAME");
+    if same && spread.iter().any(|&step| step != 1) {
+        return Err("`auto_pad` with dilations, of which runtimes think differently".into());
+    }
     let windows = sliding(&site.call, x, None)?;
     let pool = Pool {
         pooling: pooling(site)?,
