@@ -48,7 +48,7 @@ pub fn executable(file: GraphFile) -> Result<Executable, GraphFileError> {
     for (index, tensor) in file.tensors.iter().enumerate() {
         if tensor.kind == Role::Input
             && let Ok(elements) = reader.elements(tensor)
-            && elements.count as u64 <= MAX_ELEMENTS
+            && elements.count <= MAX_ELEMENTS
         {
             inputs.insert(tensor.name.clone(), elements.bytes.repeat(elements.count));
         }
