@@ -5,7 +5,7 @@
 //! Program + Weights + the caller's memory ─reference→ results
 //! ```
 //!
-//! [`Program`] takes nothing but a [`CertifiedPlan`]: every window comes from it. The [`reference`] interpreter
+//! [`Program`] takes nothing but a [`CertifiedPlan`]: every window comes from it. The [`mod@reference`] interpreter
 //! runs it byte for byte in the order that is stated for each kernel, without allocating.
 
 pub mod cpu;
