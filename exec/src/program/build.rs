@@ -1,8 +1,7 @@
 //! From a plan to its commands.
 
 use super::{ArenaSize, Command, Dispatch, Port, Program, ProgramError, Read, Window};
-use bayplan_graph::ir::Node;
-use bayplan_graph::kernel::{Compute, ConstantId, Kernel, MAX_OPERANDS, Part, Target};
+use bayplan_graph::kernel::{Compute, ConstantId};
 use bayplan_graph::{CertifiedPlan, Graph, NodeId, Role, Spot, TensorId};
 use bayplan_planner::ids::Id;
 use bayplan_planner::memory::PERSISTENT;
@@ -114,8 +113,8 @@ fn addressable(bytes: u64, what: &str) -> Result<usize, ProgramError> {
     })
 }
 
-struct Builder<'a> {
-    graph: &'a Graph,
+pub(super) struct Builder<'a> {
+    pub(super) graph: &'a Graph,
     plan: &'a CertifiedPlan,
     compute: &'a Compute,
     /// Places of tensors that are the caller's.
@@ -178,7 +177,7 @@ impl Builder<'_> {
     }
 
     /// Where a tensor is; nothing where it has no bytes of its own.
-    fn place(&self, tensor: TensorId) -> Result<Option<Read>, ProgramError> {
+    pub(super) fn place(&self, tensor: TensorId) -> Result<Option<Read>, ProgramError> {
         if let Some(window) = self.caller.get(&tensor) {
             return Ok(Some(Read::Arena(*window)));
         }
@@ -256,7 +255,7 @@ impl Builder<'_> {
             if self.is_view(&site, write, &reads)? {
                 continue;
             }
-            let in_place = in_place(&site, parts.len(), write, &reads)?;
+            let in_place = site.in_place(parts.len(), write, &reads)?;
             self.commands.push(Command::Dispatch(Box::new(Dispatch {
                 node: id,
                 kernel: part.kernel.clone(),
@@ -269,137 +268,4 @@ impl Builder<'_> {
         }
         Ok(())
     }
-
-    /// The tensors of a part, and that they are large enough.
-    fn site<'b>(&'b self, node: &'b Node, part: &'b Part) -> Result<Site<'b>, ProgramError> {
-        let unsound = || ProgramError::Unsound {
-            node: node.name.clone(),
-            kernel: part.kernel.name(),
-        };
-        let target = match part.write {
-            Target::Result(at) => node.outputs.get(at),
-            Target::State(at) => node.writes.get(at),
-        };
-        let target = *target.ok_or_else(unsound)?;
-        let operand = |&at: &usize| node.inputs.get(at).copied().flatten();
-        let operands: Option<Vec<TensorId>> = part.reads.iter().map(operand).collect();
-        let operands = operands.ok_or_else(unsound)?;
-        let needs = part.kernel.needs().ok_or_else(unsound)?;
-        if needs.reads.len() != operands.len() || operands.len() > MAX_OPERANDS {
-            return Err(unsound());
-        }
-        let sizes = needs.reads.iter().copied().chain([needs.write]);
-        for (&tensor, needed) in operands.iter().chain([&target]).zip(sizes) {
-            let found = &self.graph.tensors()[tensor];
-            if needed > found.bytes {
-                return Err(ProgramError::Reach {
-                    node: node.name.clone(),
-                    kernel: part.kernel.name(),
-                    tensor: found.name.clone(),
-                    needed,
-                    bytes: found.bytes,
-                });
-            }
-        }
-        Ok(Site {
-            graph: self.graph,
-            node,
-            kernel: &part.kernel,
-            operands,
-            target,
-        })
-    }
-
-    /// Where it writes and reads; nothing when it writes what is nowhere.
-    fn windows(&self, site: &Site<'_>) -> Result<Option<(Window, Vec<Read>)>, ProgramError> {
-        let placeless = |tensor: TensorId| ProgramError::Placeless {
-            node: site.node.name.clone(),
-            tensor: self.graph.tensors()[tensor].name.clone(),
-        };
-        let write = match self.place(site.target)? {
-            Some(Read::Arena(window)) => window,
-            Some(Read::Constant(_)) => return Err(placeless(site.target)),
-            None => return Ok(None),
-        };
-        let mut reads = Vec::with_capacity(site.operands.len());
-        for &operand in &site.operands {
-            reads.push(self.place(operand)?.ok_or_else(|| placeless(operand))?);
-        }
-        Ok(Some((write, reads)))
-    }
-
-    /// Whether the plan has the result where it already is; an error where the kernel would change it.
-    fn is_view(
-        &self,
-        site: &Site<'_>,
-        write: Window,
-        reads: &[Read],
-    ) -> Result<bool, ProgramError> {
-        let copies = matches!(site.kernel, Kernel::Copy { .. });
-        if copies
-            && let [Read::Arena(read)] = reads
-            && (read.arena, read.offset) == (write.arena, write.offset)
-        {
-            return Ok(true);
-        }
-        let view = site
-            .node
-            .views
-            .iter()
-            .find(|view| view.output == site.target);
-        let Some(view) = view else {
-            return Ok(false);
-        };
-        let Some(Read::Arena(input)) = self.place(view.input)? else {
-            return Ok(false);
-        };
-        let offset = usize::try_from(view.offset).ok();
-        let begin = offset.and_then(|offset| input.offset.checked_add(offset));
-        if input.arena != write.arena || begin != Some(write.offset) {
-            return Ok(false);
-        }
-        if site.operands[..] == [view.input] && site.kernel.is_window(view.offset) {
-            return Ok(true);
-        }
-        Err(ProgramError::View {
-            node: site.node.name.clone(),
-            tensor: self.graph.tensors()[site.target].name.clone(),
-            kernel: site.kernel.name(),
-        })
-    }
-}
-
-/// A part and its tensors.
-struct Site<'a> {
-    graph: &'a Graph,
-    node: &'a Node,
-    kernel: &'a Kernel,
-    operands: Vec<TensorId>,
-    target: TensorId,
-}
-
-/// The operands under the result; an error where the kernel cannot have that.
-fn in_place(
-    site: &Site<'_>,
-    parts: usize,
-    write: Window,
-    reads: &[Read],
-) -> Result<Vec<usize>, ProgramError> {
-    let mut found = Vec::new();
-    for (position, read) in reads.iter().enumerate() {
-        let Read::Arena(read) = read else { continue };
-        if !read.overlaps(write) {
-            continue;
-        }
-        let same = read.offset == write.offset && read.bytes >= write.bytes;
-        if !same || parts != 1 || !site.kernel.in_place(position) {
-            return Err(ProgramError::Shares {
-                node: site.node.name.clone(),
-                tensor: site.graph.tensors()[site.operands[position]].name.clone(),
-                kernel: site.kernel.name(),
-            });
-        }
-        found.push(position);
-    }
-    Ok(found)
 }

@@ -7,6 +7,7 @@
 
 mod build;
 mod displaced;
+mod part;
 mod show;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 
 use super::data::{Data, kind};
 use super::kept::hash;
+use super::ready::{Ran, Ready};
 use super::slowest::Slow;
-use super::{Ran, Ready};
 use crate::args::{DeviceName, RunArgs};
 use crate::failure::Failure;
 use crate::report::Out;

@@ -1,6 +1,6 @@
 //! Where the time of a run goes.
 
-use super::{Ready, fault};
+use super::ready::{Ready, fault};
 use crate::failure::Failure;
 use bayplan_exec::run::Watcher;
 use bayplan_exec::{Command, Device, Memory};

@@ -259,6 +259,6 @@ mod tests {
             assert!(rule(name).is_some(), "{name}");
             count += 1;
         }
-        assert!(count >= 90, "{count}");
+        assert_eq!(count, 90);
     }
 }
