@@ -44,6 +44,7 @@ mod nodes;
 mod offline;
 mod opaque;
 pub mod ops;
+mod options;
 mod repeat;
 mod resize;
 mod resources;

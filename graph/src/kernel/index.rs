@@ -41,6 +41,17 @@ pub struct Rearrange {
 }
 
 impl Rearrange {
+    /// From the first element to the first element, along these axes.
+    pub fn along(element: usize, axes: Vec<Axis>) -> Self {
+        Self {
+            element,
+            axes,
+            to: 0,
+            from: 0,
+            fill: None,
+        }
+    }
+
     /// Elements of `shape`, row by row, taken with these strides from `from` on.
     pub fn strided(element: usize, shape: &[usize], strides: &[isize], from: usize) -> Self {
         let rows = row_strides(shape);
@@ -51,11 +62,8 @@ impl Rearrange {
             from: Index::Stride(stride),
         };
         Self {
-            element,
-            axes: axes.map(axis).collect(),
-            to: 0,
             from,
-            fill: None,
+            ..Self::along(element, axes.map(axis).collect())
         }
     }
 

@@ -95,13 +95,7 @@ mod tests {
 
     #[test]
     fn axes_are_joined_where_both_sides_go_on() {
-        let moves = |axes| Rearrange {
-            element: 4,
-            axes,
-            to: 0,
-            from: 0,
-            fill: None,
-        };
+        let moves = |axes| Rearrange::along(4, axes);
         for (given, left) in [
             (vec![axis(2, 12, 12), axis(3, 4, 4), axis(4, 1, 1)], None),
             (vec![axis(2, 12, 12), axis(3, 4, 1), axis(4, 1, 3)], Some(3)),

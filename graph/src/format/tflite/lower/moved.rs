@@ -231,13 +231,7 @@ fn tile(site: &Site<'_>) -> Answer {
             from: Index::Stride(signed(from[along])?),
         });
     }
-    let moved = Rearrange {
-        element: result.element()?,
-        axes,
-        to: 0,
-        from: 0,
-        fill: None,
-    };
+    let moved = Rearrange::along(result.element()?, axes);
     Ok(vec![part(moved, 0, 0)])
 }
 
@@ -288,13 +282,7 @@ fn blocks(site: &Site<'_>) -> Answer {
             from: Index::Stride(signed(from[along])?),
         });
     }
-    let moved = Rearrange {
-        element: result.element()?,
-        axes,
-        to: 0,
-        from: 0,
-        fill: None,
-    };
+    let moved = Rearrange::along(result.element()?, axes);
     Ok(vec![part(moved, 0, 0)])
 }
 

@@ -57,13 +57,7 @@ fn looked_up(
             from: index,
         });
     }
-    Ok(Rearrange {
-        element: result.element()?,
-        axes,
-        to: 0,
-        from: 0,
-        fill: None,
-    })
+    Ok(Rearrange::along(result.element()?, axes))
 }
 
 fn pad(site: &Site<'_>) -> Answer {

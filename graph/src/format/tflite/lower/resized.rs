@@ -139,13 +139,7 @@ fn nearest(site: &Site<'_>) -> Answer {
             from: index,
         });
     }
-    let moved = Rearrange {
-        element: site.result()?.element()?,
-        axes,
-        to: 0,
-        from: 0,
-        fill: None,
-    };
+    let moved = Rearrange::along(site.result()?.element()?, axes);
     Ok(vec![Part::simple(Kernel::Rearrange(moved), 1)])
 }
 

@@ -1,8 +1,9 @@
 //! One operator as its rule sees it: operands and results with shapes, types, scales and contents.
 
 use super::super::error::TfliteError;
-use super::super::flat::{Field, Flat, Table};
+use super::super::flat::{Flat, Table};
 use super::super::model::{Place, TfliteModel};
+use super::super::options::Options;
 use super::super::schema::{Model, Operator};
 use super::quantization::Quantization;
 use crate::dtype::DType;
@@ -258,16 +259,7 @@ impl<'a> Site<'a> {
 
     /// The options, where they are of the kind with this number in the schema.
     pub(super) fn options(&self, kind: u8) -> Result<Options<'a>, Trouble> {
-        let found = self
-            .table
-            .u8(Field(3, "the kind of an operator's options"))?;
-        let options = Field(4, "the options of an operator");
-        let table = if found == kind {
-            self.table.table(options)?
-        } else {
-            None
-        };
-        Ok(Options(table))
+        Ok(Options::of(&self.table, kind)?)
     }
 
     /// Whether a part stays within its tensors.
@@ -307,33 +299,7 @@ fn each<const N: usize, T>(bytes: &[u8], make: impl Fn([u8; N]) -> T) -> Vec<T> 
     parts.iter().map(|&part| make(part)).collect()
 }
 
-/// Options of an operator; absent ones have their defaults.
-pub(super) struct Options<'a>(Option<Table<'a, 'a>>);
-
 impl Options<'_> {
-    /// A number.
-    pub(super) fn int(
-        &self,
-        slot: u16,
-        name: &'static str,
-        default: i32,
-    ) -> Result<i64, TfliteError> {
-        let table = self.0.as_ref();
-        let value = table.map_or(Ok(default), |t| t.i32_or(Field(slot, name), default));
-        Ok(i64::from(value?))
-    }
-
-    /// A real number, 0 where it is not written.
-    pub(super) fn real(&self, slot: u16, name: &'static str) -> Result<f32, TfliteError> {
-        let bits = self.0.as_ref().map_or(Ok(0), |t| t.u32(Field(slot, name)));
-        Ok(f32::from_bits(bits?))
-    }
-
-    /// A byte: a switch or an enumeration.
-    pub(super) fn byte(&self, slot: u16, name: &'static str) -> Result<u8, TfliteError> {
-        self.0.as_ref().map_or(Ok(0), |t| t.u8(Field(slot, name)))
-    }
-
     /// A fused activation.
     pub(super) fn activation(&self, slot: u16) -> Result<Fused, Trouble> {
         Ok(match self.byte(slot, "a fused activation")? {

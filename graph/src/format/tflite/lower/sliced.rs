@@ -1,5 +1,6 @@
 //! Parts of an operand.
 
+use super::super::options::{Masks, set};
 use super::moved::{axis, same_meaning, signed};
 use super::site::{Answer, Known, Rule, Site, Trouble, missing};
 use crate::kernel::{Kernel, Part, Rearrange, Target, row_strides};
@@ -13,21 +14,6 @@ pub(super) fn rule(op: &str) -> Option<Rule> {
         "SPLIT_V" => split_at,
         _ => return None,
     })
-}
-
-/// Which positions of the lists of a `STRIDED_SLICE` are special.
-struct Masks {
-    begin: i64,
-    end: i64,
-    ellipsis: i64,
-    new: i64,
-    shrink: i64,
-    /// Ends count from the begins.
-    offset: bool,
-}
-
-fn set(mask: i64, position: usize) -> bool {
-    position < 32 && mask >> position & 1 == 1
 }
 
 /// A cut through one dimension: first place, step, places, and whether the dimension stays.
@@ -50,16 +36,7 @@ impl Cut {
 }
 
 fn strided(site: &Site<'_>) -> Answer {
-    let options = site.options(32)?;
-    let mask = |slot| options.int(slot, "a mask of a STRIDED_SLICE", 0);
-    let masks = Masks {
-        begin: mask(0)?,
-        end: mask(1)?,
-        ellipsis: mask(2)?,
-        new: mask(3)?,
-        shrink: mask(4)?,
-        offset: options.byte(5, "whether ends are offsets")? != 0,
-    };
+    let masks = Masks::new(&site.options(32)?)?;
     let (x, result) = (site.operand(0)?, site.result()?);
     let lists = [site.ints(1)?, site.ints(2)?, site.ints(3)?];
     let cuts = cuts(&x.shape, &lists, &masks)?;

@@ -1,8 +1,9 @@
 //! Windows sliding over images: convolutions, pools, and the way back.
 
+use super::super::options::Options;
 use super::dense::{floats, with_bias};
 use super::quantized;
-use super::site::{Answer, Fused, Options, Rule, Site, Trouble, missing};
+use super::site::{Answer, Fused, Rule, Site, Trouble, missing};
 use crate::dtype::DType;
 use crate::kernel::{Conv, Kernel, Layout, Part, Pool, Pooling, Slide, Target, WeightLayout};
 

@@ -1,7 +1,8 @@
 //! One operator as its rule sees it: facts of operands, options, and the way to the shared arithmetic.
 
 use super::super::error::TfliteError;
-use super::super::flat::{Field, Table};
+use super::super::flat::Table;
+use super::super::options::Options;
 use crate::dtype::DType;
 use crate::infer::{self, Attr, Attrs, Call, Fact, InferError};
 
@@ -60,16 +61,7 @@ impl<'a> Site<'a> {
 
     /// The options, where they are of the kind with this number in the schema.
     pub(super) fn options(&self, kind: u8) -> Result<Options<'a>, TfliteError> {
-        let found = self
-            .table
-            .u8(Field(3, "the kind of an operator's options"))?;
-        let options = Field(4, "the options of an operator");
-        let table = if found == kind {
-            self.table.table(options)?
-        } else {
-            None
-        };
-        Ok(Options(table))
+        Options::of(&self.table, kind)
     }
 
     /// The shared rule `op` over these operands.
@@ -89,42 +81,6 @@ impl<'a> Site<'a> {
             attrs: &attrs,
             ..self.call
         })
-    }
-}
-
-/// Options of an operator; absent ones have their defaults.
-pub(super) struct Options<'a>(Option<Table<'a, 'a>>);
-
-impl Options<'_> {
-    /// A number.
-    pub(super) fn int(
-        &self,
-        slot: u16,
-        name: &'static str,
-        default: i32,
-    ) -> Result<i64, TfliteError> {
-        let table = self.0.as_ref();
-        let value = table.map_or(Ok(default), |t| t.i32_or(Field(slot, name), default));
-        Ok(i64::from(value?))
-    }
-
-    /// A byte: a switch or an enumeration.
-    pub(super) fn byte(&self, slot: u16, name: &'static str) -> Result<u8, TfliteError> {
-        self.0.as_ref().map_or(Ok(0), |t| t.u8(Field(slot, name)))
-    }
-
-    /// A switch that is on where it is not written.
-    pub(super) fn on(&self, slot: u16, name: &'static str) -> Result<bool, TfliteError> {
-        let table = self.0.as_ref();
-        let value = table.map_or(Ok(1), |t| t.u8_or(Field(slot, name), 1));
-        Ok(value? != 0)
-    }
-
-    /// A list of numbers.
-    pub(super) fn ints(&self, slot: u16, name: &'static str) -> Result<Vec<i64>, TfliteError> {
-        let table = self.0.as_ref();
-        let list = table.map_or(Ok(Vec::new()), |t| t.ints(Field(slot, name)))?;
-        Ok(list.into_iter().map(i64::from).collect())
     }
 }
 

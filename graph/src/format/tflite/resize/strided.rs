@@ -3,42 +3,13 @@
 //! Each position of the lists is one of: a cut along the next dimension, a single element of it (the
 //! dimension goes), a new dimension of 1, or the ellipsis (all dimensions that are left over).
 
-use super::super::error::TfliteError;
-use super::site::{Answer, Options, Rule, Site, list, mismatch, only};
+use super::super::options::{Masks, set};
+use super::site::{Answer, Rule, Site, list, mismatch, only};
 use crate::infer::{Fact, InferError};
 
 /// The rule for `op`, if it is of this family.
 pub(super) fn rule(op: &str) -> Option<Rule> {
     (op == "STRIDED_SLICE").then_some(strided as Rule)
-}
-
-/// Which positions are special.
-struct Masks {
-    begin: i64,
-    end: i64,
-    ellipsis: i64,
-    new: i64,
-    shrink: i64,
-    /// Ends count from the begins.
-    offset: bool,
-}
-
-impl Masks {
-    fn new(options: &Options<'_>) -> Result<Self, TfliteError> {
-        let mask = |slot| options.int(slot, "a mask of a STRIDED_SLICE", 0);
-        Ok(Self {
-            begin: mask(0)?,
-            end: mask(1)?,
-            ellipsis: mask(2)?,
-            new: mask(3)?,
-            shrink: mask(4)?,
-            offset: options.byte(5, "whether ends are offsets")? != 0,
-        })
-    }
-}
-
-fn set(mask: i64, position: usize) -> bool {
-    position < 32 && mask >> position & 1 == 1
 }
 
 /// What becomes of a dimension after the cuts.

@@ -3,7 +3,8 @@
 //! Images are `[batch, spatial…, channels]` here and `[batch, channels, spatial…]` in the shared rules.
 
 use super::super::error::TfliteError;
-use super::site::{Answer, Options, Rule, Site, mismatch, only};
+use super::super::options::Options;
+use super::site::{Answer, Rule, Site, mismatch, only};
 use crate::dtype::DType;
 use crate::infer::{Attr, Fact, InferError};
 
