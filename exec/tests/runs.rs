@@ -182,6 +182,50 @@ fn the_fast_device_stays_near_the_reference() {
     }
 }
 
+#[test]
+fn the_fast_device_takes_what_it_says_beforehand_and_nothing_in_a_run() {
+    let (rows, mut net) = (5, shared::Net::new());
+    let x = net.tensor("x", rows * shared::SIZE, bayplan_graph::Role::Input);
+    let w = net.weight("w", &[0.25; shared::SIZE * shared::SIZE]);
+    let y = net.tensor("y", rows * shared::SIZE, bayplan_graph::Role::Output);
+    let product = bayplan_graph::kernel::MatMul {
+        batch: Vec::new(),
+        m: rows,
+        n: shared::SIZE,
+        k: shared::SIZE,
+        a: (shared::SIZE, 1),
+        b: (shared::SIZE, 1),
+        alpha: 1.0,
+        beta: 1.0,
+        bias: None,
+        then: Some(bayplan_graph::kernel::Unary::Relu),
+    };
+    let part = bayplan_graph::kernel::Part::simple(Kernel::MatMul(product), 2);
+    net.node("dense", &[x, w], &[y], vec![part]);
+    let (graph, compute) = net.built();
+    let program = Program::new(&planned(&graph, &PlanOptions::default()), &compute).unwrap();
+    let weights = Weights::load(&program, &[], &|_, _| ()).unwrap();
+    let foreseen = Cpu::beside(&program);
+    let mut cpu = Cpu::new(&program, &weights, &|_, _| ());
+    assert!(foreseen.panels > 0 && foreseen.workspace > 0);
+    assert_eq!(cpu.own_bytes(), foreseen.panels + foreseen.workspace);
+    let mut memory = Memory::new(&program);
+    let mut arenas = memory.windows();
+    let mut outputs = shared::blank(&program);
+    let mut windows: Vec<&mut [u8]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+    let input = vec![0; rows * shared::SIZE * 4];
+    let inputs: [&[u8]; 1] = [&input];
+    let mut given = Given {
+        arenas: &mut arenas,
+        inputs: &inputs,
+        outputs: &mut windows,
+    };
+    let counted = allocation_counter::measure(|| {
+        run(&program, &weights, &mut cpu, &mut given, &mut Unwatched).unwrap();
+    });
+    assert_eq!(counted.count_total, 0);
+}
+
 /// Outputs of one run under a pattern, and whether all that must survive did.
 fn poisoned(program: &Program, pattern: [u8; 4]) -> (Vec<Vec<u8>>, bool) {
     let poison = Poison::new(program);

@@ -21,7 +21,7 @@ pub(crate) struct RunArgs {
     /// Write every output here, as NAME.npy; the folder is made if need be
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output_dir: Option<PathBuf>,
-    /// Run there as well and tell the largest difference
+    /// Run there as well and tell the largest difference; exit 1 if it is beyond a thousandth of the largest value
     #[arg(long, value_enum, value_name = "DEVICE")]
     pub(crate) compare: Option<Against>,
     /// Print the commands and run nothing

@@ -13,7 +13,7 @@ use crate::input::{self, Computed, Input, Model};
 use crate::report::Out;
 use crate::report::progress::Bar;
 use crate::session::{self, Session};
-use bayplan_exec::cpu::Cpu;
+use bayplan_exec::cpu::{Cpu, TOLERANCE};
 use bayplan_exec::reference::Reference;
 use bayplan_exec::{Device, Program, Weights};
 use bayplan_graph::Profile;
@@ -81,6 +81,14 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<(), Failure> {
         files: &files,
     };
     show::ran(&ready, &ran, &shown, &told, out)?;
+    if let Some(difference) = difference.filter(|&difference| difference > TOLERANCE) {
+        let title =
+            format!("outputs differ from the reference by {difference:.1e} of the largest value");
+        return Err(Diagnostic::new("E1005", title)
+            .note(format!("up to {TOLERANCE:.0e} is tolerated"))
+            .help("--device reference computes exactly; networks that are nearly unstable may differ by more")
+            .no());
+    }
     if poisoned == Some(false) {
         return Err(Diagnostic::new(
             "E0901",

@@ -142,6 +142,10 @@ const OWN: &[(&str, &str)] = &[
         "E1004",
         "Weights cannot be had: they are outside the file, in a file of their own that cannot be read, or computing them at load fails.",
     ),
+    (
+        "E1005",
+        "Outputs of a run with --compare differ from those of the reference by more than is tolerated: a thousandth of the largest value. The fast device takes sums in another order; networks that are nearly unstable, or indices that hang on nearly equal values, can then differ by more.",
+    ),
 ];
 
 /// All codes with their explanations, in order.

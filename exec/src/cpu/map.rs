@@ -9,7 +9,7 @@ use super::{copied, functions};
 use crate::reference::{self, Operand};
 use crate::vector::wide;
 use bayplan_graph::DType;
-use bayplan_graph::kernel::{Binary, Kernel, Map};
+use bayplan_graph::kernel::{Binary, Map};
 
 /// Nothing where the reference has to do it. Joins are those of the reference; functions are polynomials.
 pub(super) fn run(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) -> Option<()> {
@@ -17,12 +17,14 @@ pub(super) fn run(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) -> Opt
         return None;
     }
     let count = map.broadcast.count();
-    if map.join.is_some() || !map.broadcast.is_whole(0) {
-        let joined = Map {
-            then: Vec::new(),
-            ..map.clone()
-        };
-        reference::dispatch(&Kernel::Map(joined), operands, result).ok()?;
+    // Axes are joined as far as they can be: what has another stride is stretched.
+    let plain = map
+        .broadcast
+        .strides
+        .first()
+        .is_some_and(|strides| strides[..] == [1]);
+    if map.join.is_some() || !plain {
+        reference::join(map, operands, result);
         apply(map, super::floats_mut(result)?.get_mut(..count)?);
         return Some(());
     }

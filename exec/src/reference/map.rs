@@ -39,6 +39,19 @@ pub(super) fn run(
 
 #[inline(always)]
 fn of_floats(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) {
+    join_floats(map, operands, result);
+    let list = &mut result.as_chunks_mut::<4>().0[..map.broadcast.count()];
+    for &function in &map.then {
+        match function {
+            Unary::Relu => each(list, |x| functions::unary(Unary::Relu, x)),
+            function => each(list, |x| functions::unary(function, x)),
+        }
+    }
+}
+
+/// Joins the operands, and leaves the functions to the caller.
+#[inline(always)]
+pub(super) fn join_floats(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) {
     let list = result.as_chunks_mut::<4>().0;
     let broadcast = &map.broadcast;
     match map.join {
@@ -49,13 +62,6 @@ fn of_floats(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) {
         Some(join) => joined(broadcast, operands, list, |x, y| {
             functions::binary(join, x, y)
         }),
-    }
-    let list = &mut list[..broadcast.count()];
-    for &function in &map.then {
-        match function {
-            Unary::Relu => each(list, |x| functions::unary(Unary::Relu, x)),
-            function => each(list, |x| functions::unary(function, x)),
-        }
     }
 }
 

@@ -23,7 +23,8 @@ mod tests;
 mod transposed;
 
 use crate::run::{Device, KernelFault};
-use bayplan_graph::kernel::{Kernel, Unary};
+use crate::vector::wide;
+use bayplan_graph::kernel::{Kernel, Map, Unary};
 
 /// An operand of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,11 @@ impl Device for Reference {
 /// A function of one float, as the reference computes it.
 pub fn unary(function: Unary, x: f32) -> f32 {
     functions::unary(function, x)
+}
+
+/// Joins the 32-bit floats of a map's operands, and leaves its functions to the caller.
+pub(crate) fn join(map: &Map, operands: &[Operand<'_>], result: &mut [u8]) {
+    wide(|| map::join_floats(map, operands, result));
 }
 
 /// Runs one kernel. Operands and result have at least the bytes that [`Kernel::needs`] says.

@@ -6,7 +6,9 @@ use crate::report::grid::visible;
 use crate::units::grouped;
 use bayplan_exec::Program;
 use bayplan_exec::program::Port;
+use bayplan_exec::reference::{self, Operand};
 use bayplan_graph::DType;
+use bayplan_graph::kernel::{Cast, Kernel};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
@@ -281,7 +283,30 @@ fn random(port: &Port, seed: u64) -> Vec<u8> {
     let Some(dtype) = port.dtype else {
         return bytes;
     };
-    let size = usize::try_from(dtype.bits().div_ceil(8)).unwrap_or(1);
+    if matches!(dtype, DType::F16 | DType::Bf16) {
+        let floats = Port {
+            dtype: Some(DType::F32),
+            bytes: 2 * port.bytes,
+            ..port.clone()
+        };
+        let cast = Kernel::Cast(Cast {
+            from: DType::F32,
+            to: dtype,
+            count: port.bytes / 2,
+        });
+        let floats = random(&floats, seed);
+        let done = reference::dispatch(&cast, &[Operand::Apart(&floats)], &mut bytes);
+        done.expect("floats are cast to narrower ones");
+        return bytes;
+    }
+    // A complex number is two floats.
+    let (dtype, size) = match dtype {
+        DType::C64 => (DType::F32, 4),
+        dtype => (
+            dtype,
+            usize::try_from(dtype.bits().div_ceil(8)).unwrap_or(1),
+        ),
+    };
     for element in bytes.chunks_mut(size) {
         let bits = next();
         let unit = (bits >> 40) as f32 / 8_388_608.0 - 1.0;
@@ -289,7 +314,6 @@ fn random(port: &Port, seed: u64) -> Vec<u8> {
             DType::F32 => element.copy_from_slice(&unit.to_le_bytes()),
             DType::F64 => element.copy_from_slice(&f64::from(unit).to_le_bytes()),
             DType::I8 | DType::U8 | DType::I4 | DType::U4 => element[0] = bits.to_le_bytes()[7],
-            DType::F16 | DType::Bf16 | DType::C64 => {}
             _ => element[0] = bits.to_le_bytes()[7] & 1,
         }
     }

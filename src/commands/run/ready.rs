@@ -87,7 +87,10 @@ impl Ready<'_> {
 
     /// The largest difference to the reference, as a share of the largest value.
     pub(super) fn compared(&self, ran: &Ran) -> Result<f64, Failure> {
-        let exact = self.repeated(&mut Reference, 1)?;
+        // What is kept from run to run must have seen as many runs.
+        let kept = self.program.arenas.values().any(|arena| arena.persistent);
+        let times = if kept { ran.times.len() as u64 } else { 1 };
+        let exact = self.repeated(&mut Reference, times)?;
         let ports = self
             .program
             .outputs
